@@ -1,0 +1,40 @@
+//! The time, handed in: the library never reads the wall clock by itself.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A moment, in whole milliseconds since 1970 in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Moment(i64);
+
+impl Moment {
+    /// A moment from milliseconds since 1970.
+    pub fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since 1970.
+    pub fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// RFC 3339 in UTC with seconds, as Kubernetes writes times (`2026-01-02T03:04:05Z`).
+    pub fn rfc3339(self) -> String {
+        jiff::Timestamp::from_millisecond(self.0 - self.0.rem_euclid(1000))
+            .map_or_else(|_| format!("{}ms", self.0), |t| t.to_string())
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.rfc3339())
+    }
+}
+
+/// Where the time comes from.
+pub trait Clock: Send + Sync {
+    /// The present moment.
+    fn now(&self) -> Moment;
+}

@@ -1,0 +1,78 @@
+//! SHA-256 and the canonical JSON that it is taken over.
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::ids::Digest;
+
+/// The SHA-256 of some bytes.
+pub fn sha256(bytes: &[u8]) -> Digest {
+    hex(Sha256::digest(bytes).as_slice())
+}
+
+/// The SHA-256 of a value in canonical form.
+pub fn of_value(value: &Value) -> Digest {
+    let mut out = Vec::with_capacity(512);
+    canonical(value, &mut out);
+    sha256(&out)
+}
+
+fn hex(bytes: &[u8]) -> Digest {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    Digest::from_hex(text)
+}
+
+/// Appends the canonical form: keys sorted by bytes, no white space, integers exact, other numbers in the shortest form
+/// that reads back as the same double.
+///
+/// The published canonicalisations (RFC 8785) turn integers over 2^53 into others, so this is our own.
+pub fn canonical(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Bool(true) => out.extend_from_slice(b"true"),
+        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Number(n) => out.extend_from_slice(n.to_string().as_bytes()),
+        Value::String(s) => string(s, out),
+        Value::Array(list) => {
+            out.push(b'[');
+            for (i, entry) in list.iter().enumerate() {
+                if i > 0 {
+                    out.push(b',');
+                }
+                canonical(entry, out);
+            }
+            out.push(b']');
+        }
+        // serde_json's map is sorted by key (its `preserve_order` feature is off; a test holds that).
+        Value::Object(map) => {
+            out.push(b'{');
+            for (i, (key, entry)) in map.iter().enumerate() {
+                if i > 0 {
+                    out.push(b',');
+                }
+                string(key, out);
+                out.push(b':');
+                canonical(entry, out);
+            }
+            out.push(b'}');
+        }
+    }
+}
+
+fn string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    for &byte in text.as_bytes() {
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            0..=0x1f => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+            _ => out.push(byte),
+        }
+    }
+    out.push(b'"');
+}

@@ -1,0 +1,12 @@
+//! What every other room stands on: identifiers, digests, pointers, faults, the clock and safe text.
+//!
+//! Imports nothing of this crate.
+
+pub mod clock;
+pub mod digest;
+pub mod fault;
+pub mod ids;
+pub mod path;
+pub mod pointer;
+pub mod resource;
+pub mod text;

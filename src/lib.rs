@@ -1,0 +1,2 @@
+//! Holdfast.
+pub mod base;

@@ -1,0 +1,2 @@
+//! The `holdfast` binary.
+fn main() {}

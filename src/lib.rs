@@ -1,2 +1,4 @@
 //! Holdfast.
 pub mod base;
+pub mod inventory;
+pub mod target;

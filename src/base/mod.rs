@@ -9,4 +9,5 @@ pub mod ids;
 pub mod path;
 pub mod pointer;
 pub mod resource;
+pub mod sensitive;
 pub mod text;

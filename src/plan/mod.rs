@@ -1,0 +1,3 @@
+//! The planner: pure, the same input gives the same bytes.
+
+pub mod document;

@@ -147,6 +147,13 @@ impl ObjectUid {
     }
 }
 
+impl ObjectUid {
+    /// Stands where an object has no UID yet: the target gives it one when it is written.
+    pub fn unwritten() -> Self {
+        Self("-".to_owned())
+    }
+}
+
 impl TargetIdentity {
     /// Reads a target's identity.
     ///

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::document::{ChangeEntry, UnchangedEntry};
 use crate::admission::Checked;
+use crate::base::ids::ObjectUid;
 use crate::base::resource::ResourceId;
 use crate::inventory::{PruneWarrant, Row};
 use crate::target::Live;
@@ -16,13 +17,13 @@ pub(crate) enum Intent {
     /// Make the object.
     Create { declared: Value },
     /// Apply to the live object.
-    Apply { version: String, declared: Value, declared_before: Option<Value> },
+    Apply { uid: ObjectUid, version: String, declared: Value, declared_before: Option<Value> },
     /// Delete and make anew.
-    Replace { version: String, declared: Value },
+    Replace { uid: ObjectUid, version: String, declared: Value },
     /// Delete.
     Delete { warrant: PruneWarrant, version: String, cascade: Vec<ResourceId> },
     /// Take the owner mark off.
-    Unmark { version: String },
+    Unmark { uid: ObjectUid, version: String },
     /// Nothing on the target.
     Nothing,
 }
@@ -35,7 +36,7 @@ pub(crate) enum RowChange {
     /// It ends: the object is deleted or gone.
     Remove,
     /// It ends: the object isn't ours, for this reason.
-    Release(String),
+    Release { uid: ObjectUid, reason: String },
     /// It stays.
     Stay,
 }

@@ -7,7 +7,7 @@ use crate::admission::CheckedSet;
 use crate::base::ids::{CommitId, SourceId, SourceName};
 use crate::base::resource::{BadResourceId, ResourceId};
 use crate::inventory::{Binding, Inventory, SourceRecord};
-use crate::source::SourceSpec;
+use crate::source::spec::SourceSpec;
 use crate::target::{Head, Live};
 
 /// What git says of the commit that is planned.

@@ -2,4 +2,5 @@
 pub mod base;
 pub mod inventory;
 pub mod plan;
+pub mod source;
 pub mod target;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::context::Context;
 use super::observe::observe;
 use super::read::{SourceRead, read_source};
-use super::rules::{SOURCE_BINDING, SOURCE_UNREADABLE};
+use super::rules::SOURCE_BINDING;
 use crate::admission::{self, CheckedSet, Rejection};
 use crate::base::clock::Moment;
 use crate::base::fault::{Class, Fault, Warning};
@@ -63,7 +63,10 @@ pub fn prepare<'a>(context: &Context<'_>, request: Request<'a>) -> Result<Prepar
                 continue;
             }
         };
-        let (read, set) = read.into_set();
+        let (read, set, faults) = read;
+        for fault in faults {
+            rejection.push(fault);
+        }
         warnings.extend(read.warnings.iter().cloned());
         match admission::check(spec, set, &definitions, &request.waivers) {
             Ok(checked) => sources.push((read, checked)),
@@ -90,9 +93,9 @@ pub fn prepare<'a>(context: &Context<'_>, request: Request<'a>) -> Result<Prepar
 fn other(context: &Context<'_>, spec: &SourceSpec, definitions: &[Live]) -> OtherSource {
     let wanted = read_source(context, spec, None, None)
         .map_err(|refused| refused.first_text())
-        .and_then(|read| {
-            let (_, set) = read.into_set();
-            admission::check(spec, set, definitions, &[]).map_err(|refused| refused.first_text())
+        .and_then(|(_, set, faults)| match faults.first() {
+            Some(fault) => Err(fault.text.clone()),
+            None => admission::check(spec, set, definitions, &[]).map_err(|refused| refused.first_text()),
         })
         .map(|set| set.manifests().iter().map(|c| c.id().clone()).collect::<HashSet<_>>());
     OtherSource { name: spec.name.clone(), wanted }
@@ -147,7 +150,7 @@ impl Prepared<'_> {
                     binding: read.binding.clone(),
                     rebinds,
                 }),
-                Err(text) => rejection.push(Fault::new(SOURCE_UNREADABLE, text).class(Class::Target)),
+                Err(fault) => rejection.push(fault),
             }
         }
         if !rejection.is_empty() {

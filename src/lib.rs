@@ -1,2 +1,3 @@
 //! Holdfast.
 pub mod base;
+pub mod manifest;

@@ -42,3 +42,7 @@ pub const LINK_FOLDER: RuleId = RuleId::new("link-folder");
 pub const COMMIT_GONE: RuleId = RuleId::new("commit-gone");
 /// Uncommitted changes of a local repository, which no plan has.
 pub const UNCOMMITTED: RuleId = RuleId::new("uncommitted");
+/// The commit is in the mirror, but no branch or tag of the repository reaches it.
+pub const COMMIT_UNREACHABLE: RuleId = RuleId::new("commit-unreachable");
+/// The repository can't be read, or isn't whole.
+pub const REPOSITORY: RuleId = RuleId::new("repository");

@@ -160,7 +160,7 @@ impl Prepared<'_> {
         let mut drafted: Draft<'_> = draft(&inputs, &self.others, &observed, &self.grants);
         drafted.warn(&self.warnings);
         let facts = admission::facts(reader, &drafted)?;
-        let plan = match admission::judge(drafted, &facts, &self.waivers) {
+        let plan = match admission::judge(drafted, &facts) {
             Ok(plan) => plan,
             Err(rejection) => return Ok(Err(rejection)),
         };

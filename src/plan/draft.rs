@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::change::{Change, Intent, RowChange, Unchanged};
-use super::document::{Action, Undo};
+use super::change::{Change, Intent, Unchanged};
+use super::document::Action;
 use super::input::{Grants, Observed, OtherSource, SourceInput};
 use super::kinds;
 use super::order::{self, Item};
@@ -20,8 +20,6 @@ pub const DEPENDENCY_CYCLE: RuleId = RuleId::new("dependency-cycle");
 pub const ADOPTION_COUNT: RuleId = RuleId::new("adoption-count");
 /// One resource declared twice; here, by two Sources of one plan.
 pub const DUPLICATE_OBJECT: RuleId = RuleId::new("duplicate-object");
-/// A replace that nobody asked for.
-pub const REPLACE_UNASKED: RuleId = RuleId::new("replace-unasked");
 
 /// The pure diff. What it found wrong is in its faults; it becomes a plan only by way of admission.
 pub struct Draft<'a> {
@@ -118,7 +116,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Writes by wave and dependency, then deletes in reverse, then what is only noted.
-    fn order(&mut self) {
+    pub(super) fn order(&mut self) {
         let mut writes = Vec::new();
         let mut deletes = Vec::new();
         let mut notes = Vec::new();
@@ -173,35 +171,5 @@ fn item<'b>(change: &'b Change<'_>) -> Item<'b> {
         undo: change.entry.undo,
         replaces: change.entry.action == Action::Replace,
         defines,
-    }
-}
-
-impl<'a> Draft<'a> {
-    /// Turns an update that can't be made in place into a replace, where that was asked for.
-    pub(crate) fn replace(&mut self, id: &ResourceId) {
-        for change in self.changes.iter_mut().filter(|c| c.entry.id == *id) {
-            if let (Intent::Apply { uid, version, .. }, Some(checked)) = (&change.intent, change.checked) {
-                change.intent = Intent::Replace {
-                    uid: uid.clone(),
-                    version: version.clone(),
-                    declared: checked.declared().clone(),
-                };
-                change.entry.action = Action::Replace;
-                change.entry.undo = Undo::NewUid;
-                if let RowChange::Upsert(row) = &mut change.row {
-                    row.left_alone = false;
-                }
-            }
-        }
-    }
-}
-
-impl Draft<'_> {
-    /// Adds warnings that no single Change has.
-    pub(crate) fn warn(&mut self, warnings: &[Warning]) {
-        self.warnings.extend_from_slice(warnings);
-        for input in self.inputs {
-            self.warnings.extend_from_slice(input.set.warnings());
-        }
     }
 }

@@ -11,6 +11,7 @@ pub mod document;
 mod draft;
 mod identity;
 mod input;
+mod judged;
 mod kinds;
 mod lint;
 mod order;

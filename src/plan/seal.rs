@@ -20,7 +20,6 @@ use crate::inventory::{Binding, Row, SourceRecord};
 pub struct Plan<'a> {
     draft: Draft<'a>,
     waivers: Vec<Waiver>,
-    warnings: Vec<WarningEntry>,
 }
 
 /// A finished plan: the document that people review and, out of reach of any file, what an apply would do.
@@ -61,8 +60,8 @@ pub struct BrokenPlan(pub Vec<String>);
 
 impl<'a> Plan<'a> {
     /// Takes a Draft that admission found no fault in.
-    pub(crate) fn admitted(draft: Draft<'a>, waivers: Vec<Waiver>, warnings: Vec<WarningEntry>) -> Self {
-        Self { draft, waivers, warnings }
+    pub(crate) fn admitted(draft: Draft<'a>, waivers: Vec<Waiver>) -> Self {
+        Self { draft, waivers }
     }
 
     /// Seals it: orders and counts, re-checks it independently, and names it by its content.
@@ -72,8 +71,8 @@ impl<'a> Plan<'a> {
     /// # Errors
     /// If the finished plan breaks a promise.
     pub fn seal(self, created_at: String) -> Result<SealedPlan, BrokenPlan> {
-        let Self { draft, mut waivers, mut warnings } = self;
-        warnings.extend(draft.warnings.iter().map(warning_entry));
+        let Self { draft, mut waivers } = self;
+        let mut warnings: Vec<WarningEntry> = draft.warnings.iter().map(warning_entry).collect();
         warnings.sort();
         warnings.dedup();
         waivers.sort();

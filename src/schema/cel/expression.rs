@@ -44,7 +44,7 @@ pub enum BadExpression {
 pub struct Expression {
     program: Program,
     cost: cost::Cost,
-    length: usize,
+    text: Box<str>,
 }
 
 impl Expression {
@@ -58,7 +58,7 @@ impl Expression {
         }
         let compiled = with_room(text.len(), || {
             let program = Program::compile(text).map_err(|e| BadExpression::Syntax(e.to_string()))?;
-            Ok(Self { program, cost: cost::of(text), length: text.len() })
+            Ok(Self { program, cost: cost::of(text), text: text.into() })
         });
         compiled.unwrap_or_else(|| Err(BadExpression::Syntax("it is no CEL that can be read here".to_owned())))
     }
@@ -98,7 +98,7 @@ fn run<T: Send>(
     variables: &[(&str, &Value)],
     read: impl Fn(Cel) -> Result<T, BadExpression> + Sync,
 ) -> Vec<Result<T, BadExpression>> {
-    let longest = expressions.iter().map(|e| e.length).max().unwrap_or(0);
+    let longest = expressions.iter().map(|e| e.text.len()).max().unwrap_or(0);
     let results = with_room(longest, || run_here(expressions, variables, &read));
     results.unwrap_or_else(|| expressions.iter().map(|_| Err(BadExpression::Failed)).collect())
 }
@@ -122,7 +122,7 @@ fn run_here<T>(
             let result = catch_unwind(AssertUnwindSafe(|| expression.program.execute(&scope)));
             match result {
                 Ok(Ok(value)) => read(value),
-                Ok(Err(error)) => Err(explain(error)),
+                Ok(Err(error)) => Err(explain(error, &expression.text)),
                 Err(_) => Err(BadExpression::Failed),
             }
         };
@@ -130,11 +130,17 @@ fn run_here<T>(
     })
 }
 
-/// Says what is wrong without the values that the interpreter's own text would show.
-fn explain(error: ExecutionError) -> BadExpression {
+/// Says what is wrong without the values that the interpreter's own text would show: a name is shown only if the
+/// expression itself says it.
+fn explain(error: ExecutionError, expression: &str) -> BadExpression {
     match error {
-        ExecutionError::NoSuchKey(key) => BadExpression::Missing(format!("field {key}")),
-        ExecutionError::UndeclaredReference(name) => BadExpression::Missing(format!("variable or function {name}")),
+        ExecutionError::NoSuchKey(key) if expression.contains(key.as_str()) => {
+            BadExpression::Missing(format!("field {key}"))
+        }
+        ExecutionError::NoSuchKey(_) => BadExpression::Missing("such key".to_owned()),
+        ExecutionError::UndeclaredReference(name) if expression.contains(name.as_str()) => {
+            BadExpression::Missing(format!("variable or function {name}"))
+        }
         _ => BadExpression::Failed,
     }
 }

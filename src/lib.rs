@@ -1,3 +1,4 @@
 //! Holdfast.
 pub mod base;
+pub mod merge;
 pub mod schema;

@@ -225,8 +225,6 @@ pub struct SourceEntry {
     pub name: SourceName,
     /// Its ID on this target.
     pub id: SourceId,
-    /// The repository's URL in normal form, without credentials.
-    pub repository: String,
     /// The path inside it, as shown.
     pub path: String,
     /// The commit.

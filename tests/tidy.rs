@@ -54,11 +54,8 @@ fn layer(room: &str) -> Option<usize> {
 
 /// The rooms that a source text names by `crate::ROOM`, comments and docs aside.
 fn imports(text: &str) -> Vec<String> {
-    let code: String = text
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or_default())
-        .collect::<Vec<_>>()
-        .join("\n");
+    let code: String =
+        text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n");
     let mut rooms = Vec::new();
     for rest in code.split("crate::").skip(1) {
         if let Some(group) = rest.strip_prefix('{') {

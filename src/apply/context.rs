@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::base::clock::Clock;
 use crate::manifest;
+use crate::source::limits;
 use crate::source::mirror;
 use crate::target::Target;
 
@@ -33,7 +34,7 @@ pub struct Context<'a> {
     /// The time.
     pub clock: &'a dyn Clock,
     /// Bounds of a fetch.
-    pub fetch: &'a mirror::Limits,
+    pub fetch: &'a limits::Limits,
     /// Bounds of what is read of a commit.
     pub manifests: &'a manifest::Limits,
     /// Told of a fetch's progress.

@@ -14,6 +14,6 @@ mod transaction;
 pub use context::{Context, Interrupt};
 pub use prepare::{Prepared, Request, prepare};
 pub use read::SourceRead;
-pub use receipt::{Receipt, RECEIPT_VERSION};
+pub use receipt::{RECEIPT_VERSION, Receipt};
 pub use rules::*;
 pub use transaction::{ApplyError, ApplyOptions, Refused, Transaction};

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::inventory::SourceRecord;
-use crate::plan::{Observed, SourceInput, needs_body};
 use crate::plan::document::TargetEntry;
+use crate::plan::{Observed, SourceInput, needs_body};
 use crate::target::{Contents, Head, Reader, TargetError, TargetKind};
 
 /// Reads what the planning of these Sources needs.

@@ -129,7 +129,8 @@ impl Prepared<'_> {
         let identity = reader.identity()?;
         let known = reader.sources()?;
         let mut rejection = Rejection::default();
-        let ids: Vec<SourceId> = self.sources.iter().map(|(read, _)| id_of(&identity, &read.spec.name, &known)).collect();
+        let ids: Vec<SourceId> =
+            self.sources.iter().map(|(read, _)| id_of(&identity, &read.spec.name, &known)).collect();
         let inventories: Vec<Inventory> = ids.iter().map(|id| reader.inventory(id)).collect::<Result<_, _>>()?;
         let mut inputs = Vec::new();
         for (((read, set), id), inventory) in self.sources.iter().zip(&ids).zip(&inventories) {
@@ -164,7 +165,9 @@ impl Prepared<'_> {
             Ok(plan) => plan,
             Err(rejection) => return Ok(Err(rejection)),
         };
-        Ok(plan.seal(now.rfc3339()).map_err(|broken| Rejection::of(Fault::new(admission::BROKEN_PLAN, broken.to_string()))))
+        Ok(plan
+            .seal(now.rfc3339())
+            .map_err(|broken| Rejection::of(Fault::new(admission::BROKEN_PLAN, broken.to_string()))))
     }
 
     /// Whether the target serves the same definitions as when the manifests were checked.
@@ -178,7 +181,8 @@ impl Prepared<'_> {
     /// If the target can't be read.
     pub fn source_ids(&self, reader: &dyn Reader) -> Result<Vec<SourceId>, TargetError> {
         let (identity, known) = (reader.identity()?, reader.sources()?);
-        let mut ids: Vec<SourceId> = self.sources.iter().map(|(read, _)| id_of(&identity, &read.spec.name, &known)).collect();
+        let mut ids: Vec<SourceId> =
+            self.sources.iter().map(|(read, _)| id_of(&identity, &read.spec.name, &known)).collect();
         ids.sort();
         Ok(ids)
     }

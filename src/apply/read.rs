@@ -52,9 +52,7 @@ pub(crate) fn read_source<'a>(
         }
     }
     let (commit, preview) = find(&mirror, spec, at, commit).map_err(unreadable)?;
-    let checkout = mirror
-        .checkout(&commit, &spec.path, context.fetch)
-        .map_err(|error| Rejection::of(error.fault()))?;
+    let checkout = mirror.checkout(&commit, &spec.path, context.fetch).map_err(|error| Rejection::of(error.fault()))?;
     let roots = mirror.root_commits(&commit).map_err(unreadable)?;
     let mut warnings = uncommitted(spec);
     let (set, faults) = manifests(context, spec, &checkout, &mut warnings)?;
@@ -122,7 +120,8 @@ fn manifests(
         warnings.push(Warning::new(NOT_COUNTED, text).at(At::file(&file.path)));
     }
     // A Source whose path is one file reads that file, whatever its name.
-    let wanted = |file: &TreeFile| file.counted && (file.path == spec.path || rules.classify(&file.path) == Counted::Manifest);
+    let wanted =
+        |file: &TreeFile| file.counted && (file.path == spec.path || rules.classify(&file.path) == Counted::Manifest);
     let blobs = checkout
         .map_blobs(wanted, |file, bytes| manifest::read_file(&file.path, bytes.to_vec(), context.manifests))
         .map_err(|error| Rejection::of(error.fault()))?;

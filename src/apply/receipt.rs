@@ -46,7 +46,14 @@ fn done(action: Action) -> &'static str {
 }
 
 /// Writes the receipt of a plan that is about to be applied whole.
-pub(crate) fn receipt(plan: &PlanDocument, apply: &ApplyId, actor: &str, at: Moment, unmerged: bool, reason: Option<&str>) -> Value {
+pub(crate) fn receipt(
+    plan: &PlanDocument,
+    apply: &ApplyId,
+    actor: &str,
+    at: Moment,
+    unmerged: bool,
+    reason: Option<&str>,
+) -> Value {
     let s = &plan.summary;
     let changes: Vec<Value> = plan
         .changes

@@ -92,9 +92,13 @@ impl<'t> Transaction<'t> {
         }
         if options.single_use && reader.was_applied(&reviewed.plan_id)? {
             let text = "this plan was applied before; a plan is applied once";
-            return Err(refused(true, vec![
-                Fault::new(binding::STALE_PLAN, text).hint("make a new plan; if nothing changed there is nothing to do"),
-            ]));
+            return Err(refused(
+                true,
+                vec![
+                    Fault::new(binding::STALE_PLAN, text)
+                        .hint("make a new plan; if nothing changed there is nothing to do"),
+                ],
+            ));
         }
         if !prepared.serves_the_same(reader)? {
             let text = "a CustomResourceDefinition of the target changed while the manifests were checked";
@@ -103,7 +107,7 @@ impl<'t> Transaction<'t> {
         let sealed = match prepared.plan(reader, context.clock.now()) {
             Ok(sealed) => sealed,
             Err(rejection) => {
-                let stale = rejection.is_stale();
+                let stale = rejection.faults().any(|fault| is_stale(fault.rule));
                 return Err(ApplyError::Refused(Box::new(Refused { rejection, stale })));
             }
         };
@@ -130,6 +134,11 @@ impl<'t> Transaction<'t> {
         let written = writer.commit(batch)?;
         Ok(Receipt(written.receipt))
     }
+}
+
+/// Rules that say, at an apply, that the target moved on since the plan was reviewed.
+fn is_stale(rule: crate::base::fault::RuleId) -> bool {
+    matches!(rule.as_str(), "stale-plan" | "uid-mismatch" | "exists-unowned" | "owner-mismatch")
 }
 
 fn refused(stale: bool, faults: Vec<Fault>) -> ApplyError {

@@ -61,8 +61,11 @@ pub fn moved(reviewed: &PlanDocument, fresh: &PlanDocument) -> Vec<Fault> {
 
 /// The refusal of a plan for another target.
 pub fn wrong_target(reviewed: &PlanDocument, here: &crate::base::ids::TargetIdentity) -> Fault {
-    Fault::new(WRONG_TARGET, format!("the plan was made for target {}, and this one is {here}", reviewed.target.identity))
-        .hint("apply it with the configuration that it was made with")
+    Fault::new(
+        WRONG_TARGET,
+        format!("the plan was made for target {}, and this one is {here}", reviewed.target.identity),
+    )
+    .hint("apply it with the configuration that it was made with")
 }
 
 fn stale(text: impl Into<String>) -> Fault {
@@ -78,7 +81,10 @@ fn permissions(reviewed: &PlanDocument, fresh: &PlanDocument) -> Vec<Fault> {
         } else {
             format!("the plan needs permissions given again, exactly these: {flags}")
         };
-        faults.push(Fault::new(PERMISSION_NOT_GIVEN, text).hint("a permission in a plan file counts only if the applier gives it too"));
+        faults.push(
+            Fault::new(PERMISSION_NOT_GIVEN, text)
+                .hint("a permission in a plan file counts only if the applier gives it too"),
+        );
     }
     let rules = |d: &PlanDocument| d.waivers.iter().map(|w| w.rule.clone()).collect::<Vec<_>>();
     if rules(reviewed) != rules(fresh) {
@@ -108,7 +114,8 @@ fn sources(reviewed: &PlanDocument, fresh: &PlanDocument, faults: &mut Vec<Fault
             continue;
         };
         if old.commit != new.commit {
-            faults.push(stale(format!("Source {}: the plan is of commit {}, not {}", old.name, old.commit, new.commit)));
+            faults
+                .push(stale(format!("Source {}: the plan is of commit {}, not {}", old.name, old.commit, new.commit)));
         }
         if old.inventory_serial != new.inventory_serial {
             faults.push(stale(format!(
@@ -117,7 +124,8 @@ fn sources(reviewed: &PlanDocument, fresh: &PlanDocument, faults: &mut Vec<Fault
             )));
         }
         if old.spec != new.spec || old.path != new.path {
-            faults.push(stale(format!("Source {}: its configuration is another than the plan was made with", old.name)));
+            faults
+                .push(stale(format!("Source {}: its configuration is another than the plan was made with", old.name)));
         }
     }
     if reviewed.sources.len() != fresh.sources.len() {
@@ -128,24 +136,30 @@ fn sources(reviewed: &PlanDocument, fresh: &PlanDocument, faults: &mut Vec<Fault
 fn bound(plan: &PlanDocument) -> BTreeMap<&ResourceId, Bound<'_>> {
     let changes = plan.changes.iter().map(|c| {
         let along: &[ResourceId] = if c.action == Action::Delete { &c.holds } else { &[] };
-        (&c.id, Bound {
-            action: Some(c.action),
-            uid: c.uid.as_ref(),
-            seen: c.seen.as_ref(),
-            declared: c.declared.as_ref(),
-            taken: &c.taken,
-            along,
-        })
+        (
+            &c.id,
+            Bound {
+                action: Some(c.action),
+                uid: c.uid.as_ref(),
+                seen: c.seen.as_ref(),
+                declared: c.declared.as_ref(),
+                taken: &c.taken,
+                along,
+            },
+        )
     });
     let unchanged = plan.unchanged.iter().map(|u| {
-        (&u.id, Bound {
-            action: None,
-            uid: Some(&u.uid),
-            seen: Some(&u.seen),
-            declared: Some(&u.declared),
-            taken: &[],
-            along: &[],
-        })
+        (
+            &u.id,
+            Bound {
+                action: None,
+                uid: Some(&u.uid),
+                seen: Some(&u.seen),
+                declared: Some(&u.declared),
+                taken: &[],
+                along: &[],
+            },
+        )
     });
     changes.chain(unchanged).collect()
 }

@@ -109,8 +109,10 @@ impl<'a> Draft<'a> {
             .collect();
         let allowed = self.grants.adoptions().unwrap_or(0);
         if by_pattern.len() > allowed {
-            let text =
-                format!("{} objects match the patterns of --adopt, and --allow-adoptions is {allowed}", by_pattern.len());
+            let text = format!(
+                "{} objects match the patterns of --adopt, and --allow-adoptions is {allowed}",
+                by_pattern.len()
+            );
             self.faults.push(Fault::new(ADOPTION_COUNT, text).holds(by_pattern));
         }
     }
@@ -161,9 +163,9 @@ impl<'a> Draft<'a> {
 
 fn item<'b>(change: &'b Change<'_>) -> Item<'b> {
     let declared = change.checked;
-    let defines = declared
-        .filter(|c| kinds::is_definition(c.id()))
-        .and_then(|c| Some((c.declared().pointer("/spec/group")?.as_str()?, c.declared().pointer("/spec/names/kind")?.as_str()?)));
+    let defines = declared.filter(|c| kinds::is_definition(c.id())).and_then(|c| {
+        Some((c.declared().pointer("/spec/group")?.as_str()?, c.declared().pointer("/spec/names/kind")?.as_str()?))
+    });
     Item {
         id: &change.entry.id,
         wave: change.entry.wave,

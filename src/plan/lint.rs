@@ -71,7 +71,8 @@ fn writes_only_what_is_its_own(
     match change.action {
         Action::Create if head.is_some() => broken.push(format!("{id} would be created although it exists")),
         Action::Update | Action::Own | Action::Replace if !proven(input) => {
-            broken.push(format!("{id} would be written by Source {}, which can't prove that it owns it", change.source));
+            broken
+                .push(format!("{id} would be written by Source {}, which can't prove that it owns it", change.source));
         }
         Action::Transfer => {
             let giver = inputs.iter().find(|i| Some(&i.spec.name) == change.from.as_ref());
@@ -90,7 +91,13 @@ fn writes_only_what_is_its_own(
     }
     let writes = matches!(
         change.action,
-        Action::Create | Action::Update | Action::Own | Action::Replace | Action::Delete | Action::Adopt | Action::Transfer
+        Action::Create
+            | Action::Update
+            | Action::Own
+            | Action::Replace
+            | Action::Delete
+            | Action::Adopt
+            | Action::Transfer
     );
     if writes && !scope::may_write(input.spec, id) {
         broken.push(format!("{id} lies outside the scope of Source {}", change.source));
@@ -147,9 +154,10 @@ fn shows_no_secret(change: &ChangeEntry, broken: &mut Vec<String>) {
         }
         open
     };
-    let open = change.fields.iter().any(|f| {
-        [&f.before, &f.after].into_iter().flatten().any(|value| shown(value, f.path.as_str()))
-    });
+    let open = change
+        .fields
+        .iter()
+        .any(|f| [&f.before, &f.after].into_iter().flatten().any(|value| shown(value, f.path.as_str())));
     if open {
         broken.push(format!("{} would show a sensitive value", change.id));
     }

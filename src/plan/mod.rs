@@ -19,15 +19,15 @@ mod ownership;
 mod prune;
 mod removal;
 mod scope;
-pub mod stored;
 mod seal;
+pub mod stored;
 mod undo;
 mod wanted;
 mod warnings;
 
-pub(crate) use change::{Change, Intent, RowChange, Unchanged};
+pub(crate) use change::{Intent, RowChange};
 pub use draft::{Draft, draft};
 pub use input::{BadGrant, CommitFacts, Grants, Observed, OtherSource, SourceInput};
-pub use wanted::{FIELD_MANAGER, needs_body};
 pub use seal::{BrokenPlan, Plan, SealedPlan};
 pub(crate) use seal::{SealedSource, Step};
+pub use wanted::{FIELD_MANAGER, needs_body};

@@ -63,7 +63,8 @@ pub fn order(items: &[Item<'_>]) -> Result<Vec<(usize, i32)>, Cycle> {
         Reverse((wave, last, kinds::rank(item.id), item.id, index))
     };
     let mut waves: Vec<i32> = items.iter().map(|item| item.wave).collect();
-    let mut ready: BinaryHeap<_> = (0..items.len()).filter(|&i| waiting_for[i] == 0).map(|i| key(i, waves[i])).collect();
+    let mut ready: BinaryHeap<_> =
+        (0..items.len()).filter(|&i| waiting_for[i] == 0).map(|i| key(i, waves[i])).collect();
     let mut ordered = Vec::with_capacity(items.len());
     while let Some(Reverse((wave, .., index))) = ready.pop() {
         ordered.push((index, wave));

@@ -120,10 +120,9 @@ pub fn ownership<'a>(mark: &MarkState<'a>, uid: UidState) -> Ownership<'a> {
             rule: OWNER_MISMATCH,
             reason: "it bears this Source's mark, but stands in no inventory".to_owned(),
         },
-        (MarkState::None, UidState::Equal) => Ownership::Unowned {
-            rule: OWNER_MISMATCH,
-            reason: "its owner mark was taken off".to_owned(),
-        },
+        (MarkState::None, UidState::Equal) => {
+            Ownership::Unowned { rule: OWNER_MISMATCH, reason: "its owner mark was taken off".to_owned() }
+        }
         (MarkState::None, UidState::Different) => Ownership::Unowned {
             rule: UID_MISMATCH,
             reason: "somebody else made it again since the last apply (another UID, no owner mark)".to_owned(),

@@ -102,7 +102,10 @@ pub fn judge(rules: &PruneRules<'_>, row: &Row, head: Option<&Head>, live: Optio
         Err(reason) => return keep(OTHERS_UNKNOWN, reason),
     }
     if !(rules.in_scope)(&row.id) {
-        return keep(OUT_OF_SCOPE, "the Source's scope no longer reaches it; widen the scope, or release it".to_owned());
+        return keep(
+            OUT_OF_SCOPE,
+            "the Source's scope no longer reaches it; widen the scope, or release it".to_owned(),
+        );
     }
     if !rules.prune {
         return keep(PRUNE_OFF, "prune is off; set prune: true, or delete it by hand".to_owned());
@@ -217,9 +220,12 @@ pub fn judge_holds(
     let mut chained: HashSet<&ObjectUid> = going.clone();
     loop {
         let before = chained.len();
-        for head in taken.iter().filter(|h| h.controlled && h.owners.iter().any(|o| chained.contains(o))) {
-            chained.insert(&head.uid);
-        }
+        let next: Vec<&ObjectUid> = taken
+            .iter()
+            .filter(|h| h.controlled && h.owners.iter().any(|o| chained.contains(o)))
+            .map(|h| &h.uid)
+            .collect();
+        chained.extend(next);
         if chained.len() == before {
             break;
         }

@@ -6,8 +6,8 @@ use super::change::{Change, Intent, RowChange};
 use super::document::{Action, Admitted, ChangeEntry, Field, Undo};
 use super::input::{Grants, Observed, OtherSource, SourceInput};
 use super::kinds;
-use super::scope;
 use super::prune::{self, Holdings, Holds, PruneRules, Removal};
+use super::scope;
 use crate::base::fault::{Fault, RuleId};
 use crate::base::ids::SourceName;
 use crate::base::pointer::Pointer;
@@ -15,6 +15,7 @@ use crate::base::resource::ResourceId;
 use crate::base::sensitive;
 use crate::inventory::{Row, seen_digest};
 use crate::merge::FieldSet;
+use crate::schema::Catalog;
 use crate::source::spec::GitPermission;
 use crate::target::{Head, Live};
 
@@ -125,7 +126,8 @@ fn hold_back<'a>(all: &mut [One<'a>], inputs: &'a [SourceInput<'a>], observed: &
         let mut changed = false;
         for one in all.iter_mut() {
             let (Removal::Delete(_), Some(head)) = (&one.removal, one.head) else { continue };
-            let defined = one.live.filter(|_| kinds::is_definition(&one.row.id)).and_then(|l| kinds::defined_kind(&l.object));
+            let defined =
+                one.live.filter(|_| kinds::is_definition(&one.row.id)).and_then(|l| kinds::defined_kind(&l.object));
             let taken = holdings.taken_along(head, defined.as_ref().map(|k| (k.group.as_str(), k.kind.as_str())));
             let container = kinds::is_namespace(&one.row.id) || kinds::is_definition(&one.row.id);
             let allowed = grants.allow().get(&one.row.id).copied();
@@ -266,13 +268,13 @@ fn change<'a>(one: One<'a>, inputs: &[SourceInput<'_>]) -> Change<'a> {
             entry.action = Action::Release;
             entry.rule = Some(prune::RELEASED.as_str().to_owned());
             entry.reason = Some("let go as asked: its owner mark is taken off, everything else stays".to_owned());
-            entry.seen = seen(row, live);
+            entry.seen = seen(row, live, inputs[source].set.catalog());
             (Intent::Unmark { uid: row.uid.clone(), version }, release(row, "released as asked".to_owned()))
         }
         Removal::Delete(warrant) => {
             entry.action = Action::Delete;
             entry.undo = Undo::NewUid;
-            entry.seen = seen(row, live);
+            entry.seen = seen(row, live, inputs[source].set.catalog());
             entry.fields = vec![Field {
                 path: Pointer::root(),
                 before: live.map(|l| sensitive::mask(&declared_part(&l.object), &row.sensitive)),
@@ -288,11 +290,15 @@ fn release(row: &Row, reason: String) -> RowChange {
     RowChange::Release { uid: row.uid.clone(), reason }
 }
 
-fn seen(row: &Row, live: Option<&Live>) -> Option<crate::base::ids::Digest> {
+fn seen(row: &Row, live: Option<&Live>, catalog: &Catalog) -> Option<crate::base::ids::Digest> {
     let live = live?;
     let fields = FieldSet::from_fields_v1(&row.fields).ok()?;
-    let schema = None;
-    Some(seen_digest(schema, &live.object, &fields, &row.sensitive))
+    if live.head.version == row.version {
+        return Some(row.seen.clone());
+    }
+    let kind = crate::base::resource::GroupVersionKind::new(&row.api_version, &row.id.kind);
+    let schema = catalog.resolve(&kind).ok();
+    Some(seen_digest(schema.as_deref(), &live.object, &fields, &row.sensitive))
 }
 
 /// A live object without the bookkeeping that nobody reviews.
@@ -308,4 +314,3 @@ fn declared_part(object: &serde_json::Value) -> serde_json::Value {
     }
     copy
 }
-

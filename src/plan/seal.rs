@@ -101,7 +101,7 @@ impl<'a> Plan<'a> {
         if !broken.is_empty() {
             return Err(BrokenPlan(broken));
         }
-        let (plan_id, content_id) = identity::name(&document);
+        let (plan_id, content_id) = identity::name(&document).map_err(|error| BrokenPlan(vec![error.to_string()]))?;
         document.plan_id = plan_id;
         document.content_id = content_id;
         let sources = inputs.iter().map(sealed_source).collect();

@@ -1,11 +1,12 @@
 //! What becomes of a resource that a Source declares.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::change::{Change, Intent, RowChange, Unchanged};
-use super::document::{Action, Admitted, ChangeEntry, Field, TakenField, Undo, UnchangedEntry};
+use super::document::{Action, Admitted, ChangeEntry, Field, TakenField, UnchangedEntry, Undo};
 use super::input::{Grants, Observed, SourceInput};
 use super::ownership::{EXISTS_UNOWNED, MarkState, OWNED_BY_OTHER, OWNER_MISMATCH, Ownership, UidState, ownership};
 use super::undo;
@@ -15,7 +16,7 @@ use crate::base::fault::{Fault, RuleId, Warning};
 use crate::base::ids::{Digest, Manager};
 use crate::base::pointer::Pointer;
 use crate::base::sensitive;
-use crate::inventory::{Permissions, Row, SourceRecord, seen_digest};
+use crate::inventory::{OWNER_ANNOTATION, Permissions, Row, SourceRecord, seen_digest};
 use crate::merge::{self, FieldSet};
 use crate::target::{Head, Live};
 
@@ -64,9 +65,11 @@ impl<'a> Beside<'a, '_> {
                 Some(row) => self.unchanged(source, checked, row.seen.clone(), head, Some(row), None),
                 None => match (self.claim(source, checked, head, row), self.observed.objects.get(checked.id())) {
                     (Ok(claim), Some(live)) => return self.compare(source, checked, live, row, claim),
-                    (Ok(_), None) => Considered::Fault(
-                        self.fault(checked, UNREADABLE_OBJECT, "the live object was not read, so it can't be compared"),
-                    ),
+                    (Ok(_), None) => Considered::Fault(self.fault(
+                        checked,
+                        UNREADABLE_OBJECT,
+                        "the live object was not read, so it can't be compared",
+                    )),
                     (Err(fault), _) => Considered::Fault(*fault),
                 },
             },
@@ -164,8 +167,12 @@ impl<'a> Beside<'a, '_> {
                 self.fault(checked, OWNED_BY_OTHER, reason).hint("remove the manifest, or the object's owner mark"),
             )),
             Ownership::Unreadable => Err(Box::new(
-                self.fault(checked, OWNER_MISMATCH, "the live object's owner mark can't be read, so whose it is isn't known")
-                    .hint("take the annotation holdfast.dev/owner off by hand, then adopt the object"),
+                self.fault(
+                    checked,
+                    OWNER_MISMATCH,
+                    "the live object's owner mark can't be read, so whose it is isn't known",
+                )
+                .hint("take the annotation holdfast.dev/owner off by hand, then adopt the object"),
             )),
         }
     }
@@ -173,11 +180,18 @@ impl<'a> Beside<'a, '_> {
     fn adoption(&self, checked: &Checked, head: &Head, reason: &str) -> Result<(), Box<Fault>> {
         let id = checked.id();
         if !checked.wants().adopt && !self.grants.adopts(id) {
-            return Err(Box::new(self.fault(checked, EXISTS_UNOWNED, format!("the target has this object, and it isn't this Source's: {reason}"))
-                .hint(format!("--adopt {id} takes it on; or remove the manifest"))));
+            return Err(Box::new(
+                self.fault(
+                    checked,
+                    EXISTS_UNOWNED,
+                    format!("the target has this object, and it isn't this Source's: {reason}"),
+                )
+                .hint(format!("--adopt {id} takes it on; or remove the manifest")),
+            ));
         }
         let live = self.observed.objects.get(id);
-        let bootstrapping = live.and_then(|l| l.object.pointer("/metadata/labels")).and_then(|l| l.get("kubernetes.io/bootstrapping"));
+        let bootstrapping =
+            live.and_then(|l| l.object.pointer("/metadata/labels")).and_then(|l| l.get("kubernetes.io/bootstrapping"));
         let system = id.namespace.as_deref().is_some_and(|ns| ns.starts_with("kube-"))
             || (super::kinds::is_namespace(id) && id.name.starts_with("kube-"));
         let why = if head.controlled {
@@ -192,7 +206,13 @@ impl<'a> Beside<'a, '_> {
         Err(Box::new(self.fault(checked, CONTROLLED_OBJECT, format!("it can't be adopted: {why}"))))
     }
 
-    fn transfer(&self, checked: &Checked, head: &Head, record: &SourceRecord, reason: &str) -> Result<Claim, Box<Fault>> {
+    fn transfer(
+        &self,
+        checked: &Checked,
+        head: &Head,
+        record: &SourceRecord,
+        reason: &str,
+    ) -> Result<Claim, Box<Fault>> {
         let refused = |text: String, hint: String| {
             Err(Box::new(self.fault(checked, OWNED_BY_OTHER, text).owner(record.name.clone()).hint(hint)))
         };
@@ -213,7 +233,10 @@ impl<'a> Beside<'a, '_> {
         }
         if other.inventory.rows.get(checked.id()).is_none_or(|row| row.uid != head.uid) {
             return refused(
-                format!("its owner mark names Source {}, but that one's inventory doesn't have this object", record.name),
+                format!(
+                    "its owner mark names Source {}, but that one's inventory doesn't have this object",
+                    record.name
+                ),
                 "take the annotation holdfast.dev/owner off by hand, then adopt the object".to_owned(),
             );
         }
@@ -221,14 +244,27 @@ impl<'a> Beside<'a, '_> {
     }
 
     /// Compares what is declared with what is live.
-    fn compare(&self, source: usize, checked: &'a Checked, live: &'a Live, row: Option<&Row>, claim: Claim) -> (Considered<'a>, Vec<Warning>) {
+    fn compare(
+        &self,
+        source: usize,
+        checked: &'a Checked,
+        live: &'a Live,
+        row: Option<&Row>,
+        claim: Claim,
+    ) -> (Considered<'a>, Vec<Warning>) {
         let before = match claim {
             Claim::Transfer(giver) => self.inputs[giver].inventory.rows.get(checked.id()),
             Claim::Ours => row,
             Claim::Adopt => None,
         };
         let manager = Manager::new(FIELD_MANAGER);
-        let alone = left_alone(checked, &live.object, &self.inputs[source].spec.ignore_drift, self.inputs[source].set, &self.observed.autoscalers);
+        let alone = left_alone(
+            checked,
+            &live.object,
+            &self.inputs[source].spec.ignore_drift,
+            self.inputs[source].set,
+            &self.observed.autoscalers,
+        );
         let declared_before = match before.map(|row| FieldSet::from_fields_v1(&row.fields)).transpose() {
             Ok(fields) => fields,
             Err(error) => {
@@ -237,10 +273,11 @@ impl<'a> Beside<'a, '_> {
             }
         };
         let pointers: Vec<Pointer> = alone.iter().map(|(pointer, _)| pointer.clone()).collect();
+        let marked = with_mark(checked.declared(), &live.object);
         let ask = merge::Ask {
             schema: checked.schema(),
             live: Some(&live.object),
-            declared: checked.declared(),
+            declared: &marked,
             declared_before: declared_before.as_ref(),
             manager: &manager,
             left_alone: &pointers,
@@ -253,7 +290,7 @@ impl<'a> Beside<'a, '_> {
             }
         };
         let fields = declared_before.as_ref().map_or_else(|| checked.fields().clone(), |b| b.union(checked.fields()));
-        let seen = seen_digest(checked.schema(), &live.object, &fields, checked.sensitive());
+        let seen = seen_digest(Some(checked.schema()), &live.object, &fields, checked.sensitive());
         let mut warnings: Vec<Warning> = alone.into_iter().map(|(_, warning)| warning).collect();
 
         let quiet = outcome.changes.is_empty()
@@ -283,8 +320,10 @@ impl<'a> Beside<'a, '_> {
                 after: change.after.as_ref().map(|v| masked(v, &change.path, &hidden_after)),
             })
             .collect();
-        entry.taken = outcome.taken.iter().map(|t| TakenField { path: t.path.clone(), manager: t.manager.clone() }).collect();
-        entry.left = outcome.left.iter().map(|t| TakenField { path: t.path.clone(), manager: t.manager.clone() }).collect();
+        entry.taken =
+            outcome.taken.iter().map(|t| TakenField { path: t.path.clone(), manager: t.manager.clone() }).collect();
+        entry.left =
+            outcome.left.iter().map(|t| TakenField { path: t.path.clone(), manager: t.manager.clone() }).collect();
         entry.dropped_defaults = outcome.dropped_defaults.clone();
         entry.uid = Some(live.head.uid.clone());
         entry.seen = Some(seen.clone());
@@ -294,7 +333,11 @@ impl<'a> Beside<'a, '_> {
         entry.warnings = warnings.iter().map(warning_entry).collect();
         let from = if let Claim::Transfer(giver) = claim { Some(giver) } else { None };
         entry.from = from.map(|giver| self.inputs[giver].spec.name.clone());
-        let declared = outcome.effective.unwrap_or_else(|| checked.declared().clone());
+        let declared = outcome.declared.into_owned();
+        let mut next = self.row(source, checked, row, left_alone);
+        if left_alone {
+            next.fields = outcome.fields.difference(&FieldSet::default()).to_fields_v1();
+        }
         let change = Change {
             entry,
             source,
@@ -305,10 +348,10 @@ impl<'a> Beside<'a, '_> {
                 declared,
                 declared_before: before.map(|row| row.fields.clone()),
             },
-            row: RowChange::Upsert(Box::new(self.row(source, checked, row, left_alone))),
+            row: RowChange::Upsert(Box::new(next)),
             checked: Some(checked),
             live: Some(live),
-            after: Some(Arc::new(outcome.result)),
+            after: Some(Arc::new(outcome.result.into_owned())),
         };
         (Considered::Change(Box::new(change)), Vec::new())
     }
@@ -403,7 +446,21 @@ pub fn needs_body<S: std::hash::BuildHasher>(
         return true;
     }
     declared.any(|(input, checked)| {
-        !checked.wants().use_
-            && !input.inventory.rows.get(id).is_some_and(|row| untouched(row, head, checked, input))
+        !checked.wants().use_ && !input.inventory.rows.get(id).is_some_and(|row| untouched(row, head, checked, input))
     })
+}
+
+/// What is declared with the live owner mark in it: the mark is ours, and no merge may take it for a field that git dropped.
+fn with_mark<'v>(declared: &'v Value, live: &Value) -> Cow<'v, Value> {
+    let Some(mark) = live.pointer("/metadata/annotations").and_then(|a| a.get(OWNER_ANNOTATION)) else {
+        return Cow::Borrowed(declared);
+    };
+    let mut marked = declared.clone();
+    if let Some(metadata) = marked.get_mut("metadata").and_then(Value::as_object_mut) {
+        let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(serde_json::Map::new()));
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(OWNER_ANNOTATION.to_owned(), mark.clone());
+        }
+    }
+    Cow::Owned(marked)
 }

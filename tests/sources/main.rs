@@ -5,6 +5,7 @@
 mod checkout;
 mod config;
 mod damage;
+mod figures;
 mod history;
 mod hostile;
 mod http;

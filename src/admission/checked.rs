@@ -1,11 +1,13 @@
 //! Manifests that passed every rule that needs no live object.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::declared::Folded;
 use super::quotes::Quotes;
+use super::rules::policies::Policies;
 use crate::base::fault::{At, Warning};
 use crate::base::ids::{Digest, SourceName};
 use crate::base::path::RepoPath;
@@ -80,8 +82,16 @@ impl Checked {
         &self.document.file.path
     }
 
+    /// The file as shown.
+    pub fn file_text(&self) -> Cow<'_, str> {
+        match std::str::from_utf8(self.file().as_bytes()) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => Cow::Owned(self.file().to_string()),
+        }
+    }
+
     /// Where its document starts.
-    pub fn place(&self) -> At {
+    pub fn at(&self) -> At {
         self.document.at()
     }
 
@@ -129,23 +139,31 @@ impl Checked {
 /// All manifests of one commit, checked; [`super::check`] alone makes one.
 #[derive(Debug, Clone)]
 pub struct CheckedSet {
-    pub(super) objects: Vec<Checked>,
+    pub(super) manifests: Vec<Checked>,
+    /// Which of them are autoscalers.
+    pub(super) autoscalers: Vec<usize>,
     pub(super) warnings: Vec<Warning>,
     pub(super) catalog: Catalog,
     pub(super) waived: Vec<Waiver>,
     pub(super) quotes: Quotes,
+    pub(super) policies: Arc<Policies>,
 }
 
 impl CheckedSet {
     /// The manifests, sorted by resource.
-    pub fn objects(&self) -> &[Checked] {
-        &self.objects
+    pub fn manifests(&self) -> &[Checked] {
+        &self.manifests
+    }
+
+    /// The HorizontalPodAutoscalers among them.
+    pub(super) fn autoscalers(&self) -> impl Iterator<Item = &Checked> {
+        self.autoscalers.iter().filter_map(|index| self.manifests.get(*index))
     }
 
     /// The manifest of a resource.
     pub fn get(&self, id: &ResourceId) -> Option<&Checked> {
-        let index = self.objects.binary_search_by(|checked| checked.id.cmp(id)).ok()?;
-        self.objects.get(index)
+        let index = self.manifests.binary_search_by(|checked| checked.id.cmp(id)).ok()?;
+        self.manifests.get(index)
     }
 
     /// What the authors should know.
@@ -161,6 +179,11 @@ impl CheckedSet {
     /// The waivers without which the commit would have been refused.
     pub fn waived(&self) -> &[Waiver] {
         &self.waived
+    }
+
+    /// The Source's policies, for those that read the live object.
+    pub fn policies(&self) -> &Policies {
+        &self.policies
     }
 
     /// The source lines, for a report.

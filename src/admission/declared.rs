@@ -1,14 +1,14 @@
 //! What is declared, in the one form that is compared and sent.
 
-mod base64;
+use serde_json::Value;
 
-use serde_json::{Map, Value};
-
+use super::rules::annotations;
 use crate::base::digest;
 use crate::base::ids::Digest;
 use crate::base::pointer::Pointer;
 use crate::base::sensitive;
-use crate::schema::{Additional, Node};
+use crate::merge;
+use crate::schema::KindSchema;
 
 /// Keys of a Secret that were written in clear (`stringData`) and are declared as `data`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,73 +35,61 @@ impl Folded {
     }
 }
 
-/// Folds `stringData` of a Secret into `data`; gives also the keys that stood in both with different values.
-///
-/// `stringData` beats `data`, as in the API server, which never stores it.
-pub(super) fn fold_string_data(object: &mut Value) -> (Folded, Vec<String>) {
-    let mut beaten = Vec::new();
-    let Some(object) = object.as_object_mut() else { return (Folded::default(), beaten) };
-    if let Some(Value::Object(data)) = object.get_mut("data") {
-        for value in data.values_mut() {
-            if let Value::String(text) = value
-                && let Some(plain) = base64::canonical(text)
-            {
-                *text = plain;
-            }
-        }
-    }
-    let Some(Value::Object(clear)) = object.remove("stringData") else { return (Folded::default(), beaten) };
-    let mut folded = Folded { had_data: object.get("data").is_some_and(Value::is_object), keys: Vec::new() };
-    if clear.is_empty() {
-        return (folded, beaten);
-    }
-    if !folded.had_data {
-        object.insert("data".to_owned(), Value::Object(Map::new()));
-    }
-    if let Some(Value::Object(data)) = object.get_mut("data") {
-        for (key, value) in clear {
-            let Value::String(text) = value else { continue };
-            let encoded = Value::String(base64::encode(text.as_bytes()));
-            if data.get(&key).is_some_and(|old| *old != encoded) {
-                beaten.push(key.clone());
-            }
-            data.insert(key.clone(), encoded);
-            folded.keys.push(key);
-        }
-    }
-    (folded, beaten)
+/// An object in its declared form.
+pub(super) struct Declared {
+    pub(super) value: Value,
+    pub(super) folded: Folded,
+    /// Keys of a Secret that `stringData` sets otherwise than `data`.
+    pub(super) beaten: Vec<String>,
 }
 
-/// Takes out every null that the API server would drop: where null is no value, a field that is null isn't there.
-pub(super) fn drop_nulls(node: Option<&Node>, value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            if node.is_none_or(Node::is_open) {
-                return;
+/// Brings an object into its declared form. The namespace is the one that it goes into.
+pub(super) fn declare(mut value: Value, schema: &KindSchema, namespace: Option<&str>) -> Declared {
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        match namespace {
+            Some(namespace) if metadata.get("namespace").and_then(Value::as_str) == Some(namespace) => {}
+            Some(namespace) => {
+                metadata.insert("namespace".to_owned(), namespace.into());
             }
-            map.retain(|key, value| {
-                !value.is_null() || node.and_then(|node| below(node, key)).is_none_or(|below| below.nullable)
-            });
-            for (key, value) in map.iter_mut().filter(|(_, v)| v.is_object() || v.is_array()) {
-                drop_nulls(node.and_then(|node| below(node, key)), value);
+            None => {
+                metadata.remove("namespace");
             }
         }
-        Value::Array(list) => {
-            let items = node.and_then(|node| node.items.as_deref());
-            for value in list.iter_mut().filter(|v| v.is_object() || v.is_array()) {
-                drop_nulls(items, value);
+        metadata.remove("generateName");
+        if let Some(Value::Object(all)) = metadata.get_mut("annotations")
+            && all.keys().any(|key| annotations::is_own(key))
+        {
+            all.retain(|key, _| !annotations::is_own(key));
+            if all.is_empty() {
+                metadata.remove("annotations");
             }
         }
-        _ => {}
     }
+    let clear = string_data(&value, schema);
+    merge::normalize(schema, &mut value);
+    let Some((keys, before)) = clear else {
+        return Declared { value, folded: Folded::default(), beaten: Vec::new() };
+    };
+    let after = value.get("data");
+    let beaten = before.iter().flatten();
+    let beaten = beaten.filter(|(key, old)| after.and_then(|data| data.get(key)) != Some(old));
+    let beaten = beaten.map(|(key, _)| key.clone()).collect();
+    Declared { value, folded: Folded { keys, had_data: before.is_some() }, beaten }
 }
 
-fn below<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
-    match (node.properties.get(key), &node.additional) {
-        (Some(field), _) => Some(field),
-        (None, Additional::Values(node)) => Some(node),
-        (None, Additional::Open | Additional::Closed) => None,
+/// The keys of a Secret's `stringData`, and those of its `data` that are among them with their values.
+type Clear = (Vec<String>, Option<Vec<(String, Value)>>);
+
+fn string_data(object: &Value, schema: &KindSchema) -> Option<Clear> {
+    if !schema.gvk.group.is_empty() || schema.gvk.kind != "Secret" {
+        return None;
     }
+    let clear = object.get("stringData")?.as_object()?;
+    let data = object.get("data").and_then(Value::as_object);
+    let both = data.map(|data| {
+        data.iter().filter(|(key, _)| clear.contains_key(*key)).map(|(key, v)| (key.clone(), v.clone())).collect()
+    });
+    Some((clear.keys().cloned().collect(), both))
 }
 
 /// Digest of what is declared, and whether sensitive values are in it: of these it tells only that they are there.

@@ -44,6 +44,12 @@ impl Quotes {
         self.hidden.insert((file.clone(), document));
     }
 
+    /// The bytes of a file.
+    pub(super) fn text(&self, path: &RepoPath) -> Option<&[u8]> {
+        let index = self.files.binary_search_by(|file| file.path.cmp(path)).ok()?;
+        Some(&self.files[index].text)
+    }
+
     /// The line at a place.
     pub fn quote(&self, at: &At) -> Quote {
         let Ok(index) = self.files.binary_search_by(|file| file.path.cmp(&at.file)) else { return Quote::Nothing };

@@ -18,7 +18,7 @@ pub fn judge(considered: &Considered<'_>) -> Option<Fault> {
         _ => return None,
     };
     let text = format!("{id} can't be made anew: that would delete {holds}");
-    Some(Fault::new(RULE_PROTECTED, text).at(checked.place().clone()).id(id.clone()).hint("give the new one another name"))
+    Some(Fault::new(RULE_PROTECTED, text).at(checked.at().clone()).id(id.clone()).hint("give the new one another name"))
 }
 
 /// Says what a replace costs; nothing for any other Change.
@@ -42,7 +42,7 @@ pub fn warning(considered: &Considered<'_>) -> Option<Warning> {
     let text = format!("{id} is deleted and made anew: {loss}{last}");
     let warning = Warning::new(RULE_REPLACE, text).id(id.clone());
     Some(match considered.checked {
-        Some(checked) => warning.at(checked.place().clone()),
+        Some(checked) => warning.at(checked.at().clone()),
         None => warning,
     })
 }

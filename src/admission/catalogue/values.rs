@@ -1,0 +1,2 @@
+//! x
+use super::{RuleDoc, rule}; pub(super) const RULES: &[RuleDoc] = &[rule("x", "", "", "")];

@@ -89,8 +89,8 @@ struct Data {
     definitions: Vec<Entry>,
 }
 
-/// The unpacked text, for the test that compares it with its source.
-pub fn text() -> &'static str {
+/// The unpacked text.
+pub(super) fn text() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {
         let mut text = String::with_capacity(300_000);
@@ -119,4 +119,49 @@ fn data() -> &'static Data {
                 .collect(),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_data_is_the_published_one() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/openapi");
+        let read = |name: &str| -> Value {
+            serde_json::from_slice(&std::fs::read(format!("{root}/{name}")).unwrap()).unwrap()
+        };
+        let (resources, definitions) = text().split_once("\n\n").unwrap();
+        let resources: Vec<Value> = resources.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        assert_eq!(Value::Array(resources), read("resources.json"));
+        let definitions: serde_json::Map<String, Value> = definitions
+            .lines()
+            .map(|line| {
+                let (name, schema) = line.split_once(' ').unwrap();
+                (name.to_owned(), serde_json::from_str(schema).unwrap())
+            })
+            .collect();
+        assert_eq!(Value::Object(definitions), read("schemas.json"));
+        assert_eq!(super::resources().len(), 68);
+    }
+
+    #[test]
+    fn every_definition_compiles_and_every_reference_leads_somewhere() {
+        for (index, entry) in data().definitions.iter().enumerate() {
+            Definition(u16::try_from(index).unwrap()).node();
+            let text = entry.schema().to_string();
+            for reference in text.split("#/components/schemas/").skip(1) {
+                let name = reference.split('"').next().unwrap();
+                assert!(Definition::named(name).is_some(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_resource_has_its_definition() {
+        for resource in super::resources() {
+            let node = resource.definition().map(Definition::node);
+            assert!(node.is_some_and(|n| n.properties.contains_key("metadata")), "{}", resource.kind);
+        }
+    }
 }

@@ -9,6 +9,7 @@ pub mod cel;
 mod check;
 pub mod crd;
 mod fault;
+mod formats;
 mod limits;
 pub mod meaning;
 pub mod names;
@@ -20,7 +21,7 @@ mod translate;
 mod values;
 
 pub use catalog::{Catalog, KindSchema, Origin, UnknownKind, WrongPart};
-pub use check::check;
+pub use check::{check, check_update};
 pub use fault::{RULES, SchemaFault, rule};
 pub use limits::{Limits, Pattern};
 pub use node::{AbsentWhen, Additional, Field, Format, Junctors, Kind, ListType, Node, NodeRef, TextFormat};

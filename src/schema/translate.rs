@@ -14,7 +14,7 @@ pub(super) fn definition(name: &str, schema: &Value) -> Node {
     let short = name.rsplit('.').next().unwrap_or(name);
     let mut node = match short {
         "Quantity" => Node { kind: Kind::Quantity, ..Node::default() },
-        "IntOrString" => Node { kind: Kind::IntOrString, ..Node::default() },
+        "IntOrString" => Node { kind: Kind::IntOrString, format: Format::Int32, ..Node::default() },
         "JSON" | "JSONSchemaPropsOrStringArray" => Node { additional: Additional::Open, ..Node::default() },
         "RawExtension" | "FieldsV1" => Node { kind: Kind::Object, additional: Additional::Open, ..Node::default() },
         // Structural schemas have no lists of schemas here, so the schema alone is right.

@@ -97,7 +97,8 @@ impl Walk {
         let new = after.into_iter().flatten().map(|(key, value)| (key, None, Some(value)));
         let new = new.filter(|(key, ..)| before.is_none_or(|m| !m.contains_key(*key)));
         for (key, a, b) in old.chain(new) {
-            if level.is_nobodys(key) || (a == b && a.is_some()) {
+            let same = a.zip(b).is_some_and(|(a, b)| a == b || shape::is_same_resource(node, key, a, b));
+            if level.is_nobodys(key) || same {
                 continue;
             }
             self.path.push(Element::Field(key.as_str().into()));

@@ -41,7 +41,7 @@ fn of_map(node: &Node, map: &Map<String, Value>, level: Level) -> FieldSet {
         }
         let child = shape::below(node, key);
         let level = level.below(key);
-        if value.is_null() && !shape::takes_null(child) {
+        if shape::is_no_value(node, key, value) {
             continue;
         }
         let mut below = of_value(child, value, level);

@@ -66,7 +66,7 @@ fn drop_nulls(node: &Node, value: &mut Value) {
     match value {
         Value::Object(map) => {
             if map.values().any(Value::is_null) {
-                map.retain(|key, value| !value.is_null() || shape::takes_null(shape::below(node, key)));
+                map.retain(|key, value| !shape::is_no_value(node, key, value));
             }
             for (key, value) in map.iter_mut().filter(|(_, value)| value.is_object() || value.is_array()) {
                 drop_nulls(shape::below(node, key), value);

@@ -1,3 +1,2 @@
 //! x
-use super::{RuleDoc, rule};
-pub(super) const RULES: &[RuleDoc] = &[rule("x", "", "", "")];
+use super::{RuleDoc, rule}; pub(super) const RULES: &[RuleDoc] = &[rule("x", "", "", "")];

@@ -180,7 +180,7 @@ impl Job {
             .proxy_options(proxy)
             .download_tags(AutotagOption::None)
             .update_fetchhead(false)
-            // A redirected server would be given the credentials of the one that was named.
+            // Only within one host: another would be given the credentials of the one that was named.
             .follow_redirects(RemoteRedirect::None);
         options
     }

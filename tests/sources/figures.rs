@@ -1,0 +1,60 @@
+//! Figures, printed on demand: `cargo test --release --test sources figures -- --ignored --nocapture`.
+
+use std::fmt::Write;
+use std::time::Instant;
+
+use holdfast::base::path::RepoPath;
+use holdfast::source::refs::RefSpec;
+use holdfast::source::worktree;
+
+use super::support::*;
+
+fn median(mut run: impl FnMut()) -> f64 {
+    let mut times: Vec<f64> = (0..15)
+        .map(|_| {
+            let started = Instant::now();
+            run();
+            started.elapsed().as_secs_f64() * 1000.0
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[7]
+}
+
+#[test]
+#[ignore = "measures"]
+fn five_thousand_files() {
+    let repo = Repo::new();
+    for i in 0..5000 {
+        let mut text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c{i}\ndata:\n");
+        while text.len() < 800 {
+            let at = text.len();
+            writeln!(text, "  k{at}: v{}", i * 7919 + at).unwrap();
+        }
+        repo.write(format!("d{}/f{i}.yaml", i % 50), text);
+    }
+    let commit = repo.commit("many");
+    let m = Mirrored::of(&repo);
+    let started = Instant::now();
+    m.fetch(&RefSpec::Head).unwrap();
+    println!("figure first-fetch {:.1} ms", started.elapsed().as_secs_f64() * 1000.0);
+    println!("figure fetch-nothing-new {:.1} ms", median(|| drop(m.fetch(&RefSpec::Head).unwrap())));
+    let list = || m.mirror.checkout(&commit, &RepoPath::default(), &limits()).unwrap();
+    println!("figure list {:.1} ms", median(|| drop(list())));
+    let checkout = list();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let read = || {
+        let read = pool.install(|| checkout.map_blobs(|f| f.counted, |_, bytes| bytes.len())).unwrap().read;
+        assert_eq!(read.len(), 5000);
+    };
+    println!("figure read-all-2-threads {:.1} ms", median(read));
+    git2::opts::strict_hash_verification(false);
+    println!("figure read-all-2-threads-hashes-unchecked {:.1} ms", median(read));
+    println!("figure list-hashes-unchecked {:.1} ms", median(|| drop(list())));
+    git2::opts::strict_hash_verification(true);
+    println!("figure root-commits {:.2} ms", median(|| drop(m.mirror.root_commits(&commit).unwrap())));
+    println!(
+        "figure uncommitted {:.1} ms",
+        median(|| drop(worktree::uncommitted(repo.path(), &RepoPath::default()).unwrap()))
+    );
+}

@@ -2,6 +2,9 @@
 
 use unicode_width::UnicodeWidthStr;
 
+/// No column pads others further than this; a wider cell pushes only its own row.
+const WIDEST: usize = 60;
+
 /// Rows of cells; a column that is empty in every row is left out.
 pub(super) struct Columns<const N: usize> {
     head: [&'static str; N],
@@ -19,7 +22,8 @@ impl<const N: usize> Columns<N> {
 
     /// The lines, the head first. All cells but a row's last are padded to their column's width.
     pub(super) fn lines(&self) -> Vec<String> {
-        let widths: [usize; N] = std::array::from_fn(|i| self.rows.iter().map(|row| row[i].width()).max().unwrap_or(0));
+        let widths: [usize; N] =
+            std::array::from_fn(|i| self.rows.iter().map(|row| row[i].width().min(WIDEST)).max().unwrap_or(0));
         let shown: Vec<usize> = (0..N).filter(|&i| widths[i] > 0).collect();
         let line = |cells: &[&str; N]| {
             let mut out = String::new();

@@ -18,6 +18,7 @@ mod order;
 mod ownership;
 mod prune;
 mod removal;
+pub mod render;
 mod scope;
 mod seal;
 pub mod stored;

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::document::{FORMAT_VERSION, PlanDocument};
 use super::identity::{self, NoForm};
+use crate::base::text::escape_json;
 
 /// The largest plan file that is read, in bytes: 64 MiB hold some 60,000 Changes.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -125,12 +126,12 @@ fn form_only(text: &str) -> String {
     )
 }
 
-/// The bytes of a plan file: indented JSON with a final line end.
+/// The bytes of a plan file: indented JSON with a final line end, safe to show as it stands.
 ///
 /// # Errors
 /// If a part of it has no JSON form.
 pub fn write(plan: &PlanDocument) -> Result<Vec<u8>, NoForm> {
-    let mut bytes = serde_json::to_vec_pretty(plan)?;
-    bytes.push(b'\n');
-    Ok(bytes)
+    let mut text = escape_json(&serde_json::to_string_pretty(plan)?).into_owned();
+    text.push('\n');
+    Ok(text.into_bytes())
 }

@@ -1,6 +1,7 @@
 //! What every command of the engine is given: nothing here reads the environment.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::base::clock::Clock;
@@ -11,12 +12,12 @@ use crate::target::Target;
 
 /// Asks to stop; looked at before anything is written.
 #[derive(Debug, Default)]
-pub struct Interrupt(AtomicBool);
+pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Asks to stop.
-    pub fn raise(&self) {
-        self.0.store(true, Ordering::SeqCst);
+    /// One that a signal handler, or whoever else holds the flag, raises.
+    pub fn on(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
     }
 
     /// Whether somebody asked.

@@ -3,6 +3,7 @@
 //! Imports nothing of this crate.
 
 pub mod clock;
+pub mod columns;
 pub mod digest;
 pub mod fault;
 pub mod ids;

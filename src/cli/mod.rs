@@ -6,8 +6,11 @@ mod config;
 mod env;
 mod exit;
 mod interrupt;
+mod invocation;
 mod output;
+mod planfile;
 mod progress;
+mod report;
 mod session;
 mod target;
 
@@ -15,7 +18,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use exit::Exit;
+use exit::Exit;
 
 /// Runs the program with the process's own arguments and environment.
 pub fn main() -> ExitCode {
@@ -25,13 +28,7 @@ pub fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let output = output::Output::new(&cli.global, &env);
-    let exit = match commands::run(&cli, &env, &output) {
-        Ok(exit) => exit,
-        Err(failure) => {
-            output.failure(&failure);
-            failure.exit()
-        }
-    };
+    let exit = commands::run(&cli, &env, &output).unwrap_or_else(|stop| output.stop(&stop));
     exit.code()
 }
 

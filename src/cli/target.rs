@@ -7,7 +7,12 @@ use crate::source::target::{DEFAULT_STATE_NAMESPACE, TargetKind, TargetSpec};
 use crate::target::sqlite::Embedded;
 
 /// Reads `--target`: the name of a Target of the configuration, `embedded:PATH` or `kubernetes:CONTEXT`.
-pub fn choose(asked: Option<&str>, targets: &[TargetSpec], base: &Path, folder: &Path) -> Result<TargetSpec, Failure> {
+pub(crate) fn choose(
+    asked: Option<&str>,
+    targets: &[TargetSpec],
+    base: &Path,
+    folder: &Path,
+) -> Result<TargetSpec, Failure> {
     if let Some(text) = asked {
         if let Some(path) = text.strip_prefix("embedded:") {
             return Ok(embedded(text, folder.join(path)));
@@ -43,7 +48,7 @@ fn embedded(name: &str, path: PathBuf) -> TargetSpec {
 }
 
 /// Opens it.
-pub fn open(spec: &TargetSpec) -> Result<Embedded, Failure> {
+pub(crate) fn open(spec: &TargetSpec) -> Result<Embedded, Failure> {
     match &spec.kind {
         TargetKind::Embedded { path } => Ok(Embedded::open(path)?),
         TargetKind::Kubernetes { .. } => Err(Failure::refused(format!(

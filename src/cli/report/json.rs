@@ -10,7 +10,7 @@ use crate::base::resource::ResourceId;
 const FORMAT_VERSION: u32 = 1;
 
 /// The refusal as one document: `refusals[]`, `warnings[]`, and the ids that were meant to exist. Every key is always there.
-pub fn json(rejection: &Rejection) -> Value {
+pub(crate) fn json(rejection: &Rejection) -> Value {
     json!({
         "formatVersion": FORMAT_VERSION,
         "outcome": "refused",

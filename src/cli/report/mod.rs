@@ -1,10 +1,12 @@
 //! A refusal as people and machines read it: every fault at its place, with its source line, a caret and a hint.
 
 mod json;
+mod receipt;
 mod text;
 
-pub use json::json;
-pub use text::text;
+pub(crate) use json::json;
+pub(crate) use receipt::receipt;
+pub(crate) use text::text;
 
 use crate::admission::Rejection;
 use crate::base::fault::{At, Warning};
@@ -12,7 +14,7 @@ use crate::base::text::escape;
 use crate::plan::render::{MARKDOWN_LIMIT, fenced};
 
 /// The refusal as a comment on a pull request; what doesn't fit is counted, and the comment then begins with `INCOMPLETE`.
-pub fn markdown(rejection: &Rejection) -> String {
+pub(crate) fn markdown(rejection: &Rejection) -> String {
     let report = text(rejection, false);
     let head = format!("### Refused: {}\n\n", count(rejection));
     let room = MARKDOWN_LIMIT.saturating_sub(head.chars().count() + 400);
@@ -60,7 +62,7 @@ fn place(at: &At) -> String {
 }
 
 /// Warnings, each on one line, as they stand beside a plan or a refusal.
-pub fn warning(warning: &Warning) -> String {
+pub(crate) fn warning(warning: &Warning) -> String {
     let place = warning.at.as_ref().map(|at| format!("{}: ", place(at))).unwrap_or_default();
     let id = warning.id.as_ref().map(|id| format!("{}: ", escape(&id.to_string()))).unwrap_or_default();
     let raw = warning.raw.as_ref().map(|raw| format!(" (written {})", escape(raw))).unwrap_or_default();

@@ -17,7 +17,7 @@ const WINDOW: usize = 100;
 
 /// Every fault as `file:line:column: rule: text`, with its source line, a caret and a hint, grouped by file; then warnings,
 /// the count, and that nothing was written.
-pub fn text(rejection: &Rejection, color: bool) -> String {
+pub(crate) fn text(rejection: &Rejection, color: bool) -> String {
     let paint = Paint { color };
     let mut out = String::new();
     let mut file = None;

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::super::document::{Admitted, ChangeEntry, Field, PlanDocument, SourceEntry};
 use super::View;
-use super::columns::Columns;
 use super::paint::{self, BOLD, CHANGED, DIM, paint};
 use super::words;
+use crate::base::columns::Columns;
 use crate::base::text::{escape, shorten};
 use crate::target::TargetKind;
 

@@ -5,6 +5,7 @@ mod credentials;
 mod error;
 mod fetch;
 mod history;
+mod packs;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -176,7 +177,10 @@ impl Mirror {
     fn reopen<'a>(&self, opened: &'a mut Option<Repository>) -> Result<&'a Repository, MirrorError> {
         match opened {
             Some(repository) => Ok(repository),
-            none => Ok(none.insert(cache::open(&self.place.folder)?)),
+            none => {
+                packs::verify(&self.place.folder)?;
+                Ok(none.insert(cache::open(&self.place.folder)?))
+            }
         }
     }
 

@@ -9,7 +9,7 @@ mod packs;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use git2::Repository;
@@ -192,6 +192,6 @@ impl Mirror {
 }
 
 /// Opens a mirror's folder again, for a reader of its own.
-pub(super) fn open_reader(folder: &PathBuf) -> Result<Repository, MirrorError> {
+pub(super) fn open_reader(folder: &Path) -> Result<Repository, MirrorError> {
     cache::open(folder)
 }

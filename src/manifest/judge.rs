@@ -35,7 +35,7 @@ impl Misfit {
 
 const IGNORE: &str = "if the file is meant for something else, list it under `ignore` or in .holdfastignore";
 
-/// Sorts a document into objects and faults. `limit` bounds the objects.
+/// Sorts a document into objects and faults. `limit` bounds both together.
 pub(super) fn judge(value: Value, encrypted: Option<Pointer>, limit: usize) -> (Vec<Object>, Vec<Misfit>) {
     let mut out = (Vec::new(), Vec::new());
     let sops = value.get("sops").is_some_and(is_sops).then(|| Pointer::root().key("sops"));

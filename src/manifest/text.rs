@@ -99,8 +99,7 @@ impl<'b> Text<'b> {
             if let Some(Cut { start, end, lines }) = cut {
                 chunk.text = &text[..start];
                 after_dashes = start == 0 && !after_dashes;
-                let trailing = text[start + 3..end].trim();
-                if trailing.is_empty() || trailing.starts_with('#') {
+                if separates(&text[start + 3..end], after_dashes) {
                     rest = Some(&text[end..]);
                     first_line += lines;
                     from += end;
@@ -196,6 +195,16 @@ impl<'t> Chunk<'t> {
 fn begins_json(text: &str) -> bool {
     let start = text.trim_start();
     start.starts_with('{') && text.len() - start.len() < 4096
+}
+
+/// Whether a line of three dashes and this is a separator. A `kept` one is read as YAML too.
+fn separates(trailing: &str, kept: bool) -> bool {
+    let (blanks, rest) = if kept {
+        (trailing.starts_with([' ', '\t', '\n']) || trailing.is_empty(), trailing.trim_matches([' ', '\t', '\n']))
+    } else {
+        (true, trailing.trim())
+    };
+    blanks && (rest.is_empty() || rest.starts_with('#'))
 }
 
 /// A separator: its line's first byte, that line's end, and the lines up to there.

@@ -116,17 +116,17 @@ impl Quantity {
     }
 
     /// The sum; `None` where it is out of range.
-    pub fn add(self, other: Self) -> Option<Self> {
+    pub fn checked_add(self, other: Self) -> Option<Self> {
         Some(Self { nanos: self.nanos.checked_add(other.nanos)?, form: self.joined_form(other) })
     }
 
     /// The difference; `None` where it is out of range.
-    pub fn sub(self, other: Self) -> Option<Self> {
+    pub fn checked_sub(self, other: Self) -> Option<Self> {
         Some(Self { nanos: self.nanos.checked_sub(other.nanos)?, form: self.joined_form(other) })
     }
 
     /// A multiple, such as a Pod's request times its replicas; `None` where it is out of range.
-    pub fn times(self, count: i64) -> Option<Self> {
+    pub fn checked_mul(self, count: i64) -> Option<Self> {
         Some(Self { nanos: self.nanos.checked_mul(i128::from(count))?, ..self })
     }
 

@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::{MOST_CHARACTERS, MOST_STEPS, cost};
 
-/// Bytes of an expression up to which the thread's own stack is surely enough for its recursion.
-const SHORT: usize = 256;
-/// Stack of the thread that runs longer ones.
+/// Bytes of an expression up to which the thread's own stack is surely enough to compile it.
+pub(super) const SHORT: usize = 256;
+/// Stack of the thread that compiles longer ones and runs deep ones.
 const STACK: usize = 256 << 20;
 
 /// Why an expression has no result. No text of it holds a value of the input.
@@ -44,7 +44,7 @@ pub enum BadExpression {
 pub struct Expression {
     program: Program,
     cost: cost::Cost,
-    length: usize,
+    text: Box<str>,
 }
 
 impl Expression {
@@ -56,9 +56,9 @@ impl Expression {
         if text.chars().count() > MOST_CHARACTERS {
             return Err(BadExpression::TooLong);
         }
-        let compiled = with_room(text.len(), || {
+        let compiled = with_room(text.len() > SHORT, || {
             let program = Program::compile(text).map_err(|e| BadExpression::Syntax(e.to_string()))?;
-            Ok(Self { program, cost: cost::of(text), length: text.len() })
+            Ok(Self { program, cost: cost::of(text), text: text.into() })
         });
         compiled.unwrap_or_else(|| Err(BadExpression::Syntax("it is no CEL that can be read here".to_owned())))
     }
@@ -98,8 +98,8 @@ fn run<T: Send>(
     variables: &[(&str, &Value)],
     read: impl Fn(Cel) -> Result<T, BadExpression> + Sync,
 ) -> Vec<Result<T, BadExpression>> {
-    let longest = expressions.iter().map(|e| e.length).max().unwrap_or(0);
-    let results = with_room(longest, || run_here(expressions, variables, &read));
+    let is_deep = expressions.iter().any(|e| e.cost.is_deep());
+    let results = with_room(is_deep, || run_here(expressions, variables, &read));
     results.unwrap_or_else(|| expressions.iter().map(|_| Err(BadExpression::Failed)).collect())
 }
 
@@ -122,7 +122,7 @@ fn run_here<T>(
             let result = catch_unwind(AssertUnwindSafe(|| expression.program.execute(&scope)));
             match result {
                 Ok(Ok(value)) => read(value),
-                Ok(Err(error)) => Err(explain(error)),
+                Ok(Err(error)) => Err(explain(error, &expression.text)),
                 Err(_) => Err(BadExpression::Failed),
             }
         };
@@ -130,11 +130,17 @@ fn run_here<T>(
     })
 }
 
-/// Says what is wrong without the values that the interpreter's own text would show.
-fn explain(error: ExecutionError) -> BadExpression {
+/// Says what is wrong without the values that the interpreter's own text would show: a name is shown only if the
+/// expression itself says it.
+fn explain(error: ExecutionError, expression: &str) -> BadExpression {
     match error {
-        ExecutionError::NoSuchKey(key) => BadExpression::Missing(format!("field {key}")),
-        ExecutionError::UndeclaredReference(name) => BadExpression::Missing(format!("variable or function {name}")),
+        ExecutionError::NoSuchKey(key) if expression.contains(key.as_str()) => {
+            BadExpression::Missing(format!("field {key}"))
+        }
+        ExecutionError::NoSuchKey(_) => BadExpression::Missing("such key".to_owned()),
+        ExecutionError::UndeclaredReference(name) if expression.contains(name.as_str()) => {
+            BadExpression::Missing(format!("variable or function {name}"))
+        }
         _ => BadExpression::Failed,
     }
 }
@@ -146,10 +152,10 @@ fn with_context<T>(work: impl FnOnce(&Context<'static>) -> T) -> T {
     CONTEXT.with(work)
 }
 
-/// Does work that recurses as deep as an expression is long: where that may be deep, on a thread with a large stack.
+/// Does work that recurses as deep as an expression; where that may be deep, on a thread with a large stack.
 /// `None` if it panicked, or there is no such thread.
-pub(super) fn with_room<T: Send>(length: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
-    if length <= SHORT {
+pub(super) fn with_room<T: Send>(is_deep: bool, work: impl FnOnce() -> T + Send) -> Option<T> {
+    if !is_deep {
         return catch_unwind(AssertUnwindSafe(work)).ok();
     }
     std::thread::scope(|scope| {

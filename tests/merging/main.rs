@@ -3,6 +3,7 @@
 mod api_server;
 mod field_sets;
 mod properties;
+mod speed;
 mod trial_cases;
 
 use std::sync::Arc;

@@ -1,4 +1,5 @@
 //! Structured merge: what stays, what goes, who holds what.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic")]
 
 mod api_server;
 mod field_sets;

@@ -87,7 +87,7 @@ fn sums(quota: &Quota<'_>, old: &World<'_>, new: &World<'_>, faults: &mut Vec<Fa
         if total <= limit || total <= used {
             continue;
         }
-        let asked = total.sub(used).unwrap_or(total);
+        let asked = total.checked_sub(used).unwrap_or(total);
         let mut askers: Vec<ResourceId> = will
             .by_object(name)
             .filter(|(id, amount)| *amount > was.of(name, id))

@@ -106,7 +106,7 @@ impl Defaults {
 
 /// Adds, and stays at the largest amount there is.
 pub(super) fn plus(sum: &mut Quantity, amount: Quantity) {
-    *sum = sum.add(amount).unwrap_or(if *sum > amount { *sum } else { amount });
+    *sum = sum.checked_add(amount).unwrap_or(if *sum > amount { *sum } else { amount });
 }
 
 fn add(sum: &mut Amounts, more: &Amounts) {

@@ -154,14 +154,14 @@ impl<'a> World<'a> {
         usage.add(names, "pods", id, whole(count));
         let needs = self.defaults.of_pod(spec);
         for (resource, amount) in needs.requests {
-            let amount = amount.times(count).unwrap_or(amount);
+            let amount = amount.checked_mul(count).unwrap_or(amount);
             usage.add(names, &format!("requests.{resource}"), id, amount);
             if matches!(resource.as_str(), "cpu" | "memory" | "ephemeral-storage") || resource.starts_with("hugepages-") {
                 usage.add(names, &resource, id, amount);
             }
         }
         for (resource, amount) in needs.limits {
-            usage.add(names, &format!("limits.{resource}"), id, amount.times(count).unwrap_or(amount));
+            usage.add(names, &format!("limits.{resource}"), id, amount.checked_mul(count).unwrap_or(amount));
         }
     }
 
@@ -193,7 +193,7 @@ fn whole(count: i64) -> Quantity {
 
 fn claim<'a>(usage: &mut Usage<'a>, names: &BTreeSet<&str>, id: &'a ResourceId, claim: &Value, count: i64) {
     let storage = claim.pointer("/spec/resources/requests/storage").and_then(|v| Quantity::of_value(v).ok());
-    let storage = storage.and_then(|s| s.times(count)).unwrap_or(Quantity::ZERO);
+    let storage = storage.and_then(|s| s.checked_mul(count)).unwrap_or(Quantity::ZERO);
     usage.add(names, "persistentvolumeclaims", id, whole(count));
     usage.add(names, "requests.storage", id, storage);
     if !id.is("", "PersistentVolumeClaim") {

@@ -67,7 +67,7 @@ impl RepositoryUrl {
                 "file" => Self::file(text),
                 _ => Err(BadUrl::Scheme(mask(text))),
             },
-            None if text.contains("::") => Err(BadUrl::Scheme(mask(text))),
+            None if is_helper(text) => Err(BadUrl::Scheme(mask(text))),
             None => match short_ssh(text) {
                 Some((user, host, path)) => Self::from_short_ssh(text, user, host, path),
                 None => Ok(Self::path(&base.join(text))),
@@ -166,6 +166,11 @@ impl fmt::Debug for RepositoryUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RepositoryUrl({self})")
     }
+}
+
+/// `name::address` runs a program of that name in git.
+fn is_helper(text: &str) -> bool {
+    text.split_once("::").is_some_and(|(name, _)| name.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c)))
 }
 
 fn parse_url(text: &str) -> Result<url::Url, BadUrl> {

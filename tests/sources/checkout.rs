@@ -26,7 +26,8 @@ fn one_file_of_any_name_can_be_a_source() {
     repo.write("deploy/all.txt", "a: 1");
     repo.write("deploy/b.yaml", "b");
     repo.commit("one");
-    let checkout = Mirrored::of(&repo).checkout("deploy/all.txt").unwrap();
+    let m = Mirrored::of(&repo);
+    let checkout = m.checkout("deploy/all.txt").unwrap();
     assert_eq!((paths(&checkout), checkout.counted()), (vec!["deploy/all.txt".to_owned()], 1));
 }
 
@@ -51,7 +52,8 @@ fn names_are_bytes_and_the_order_is_that_of_their_bytes() {
         repo.write(other, "no");
     }
     repo.commit("one");
-    let checkout = Mirrored::of(&repo).checkout("").unwrap();
+    let m = Mirrored::of(&repo);
+    let checkout = m.checkout("").unwrap();
     let mut sorted: Vec<&[u8]> = names.to_vec();
     sorted.sort();
     let read = checkout.map_blobs(|f| f.counted, |f, bytes| (f.path.as_bytes().to_vec(), bytes.to_vec())).unwrap().read;
@@ -158,6 +160,7 @@ fn a_work_tree_that_differs_is_never_read() {
     repo.commit("one");
     repo.git(&["config", "filter.evil.smudge", "echo smudged"]);
     repo.write("a.yaml", "not committed");
-    let checkout = Mirrored::of(&repo).checkout("").unwrap();
+    let m = Mirrored::of(&repo);
+    let checkout = m.checkout("").unwrap();
     assert_eq!(checkout.read_one(&RepoPath::from("a.yaml")).unwrap(), b"committed");
 }

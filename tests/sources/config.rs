@@ -123,7 +123,7 @@ fn every_fault_of_a_file_is_reported_with_its_place() {
         fault("type-mismatch", 9, 10),
         fault("type-mismatch", 10, 13),
         fault("type-mismatch", 12, 14),
-        fault("unknown-field", 13, 29),
+        fault("unknown-field", 13, 30),
         fault("type-mismatch", 14, 9),
         fault("type-mismatch", 15, 8),
         fault("type-mismatch", 16, 18),

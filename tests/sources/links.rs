@@ -38,7 +38,8 @@ fn links_are_followed_inside_the_path_only() {
     repo.link("deploy/into-mod.yaml", "mod/x.yaml");
     repo.git(&["add", "deploy/into-mod.yaml"]);
     repo.commit_index("one");
-    let checkout = Mirrored::of(&repo).checkout("deploy").unwrap();
+    let m = Mirrored::of(&repo);
+    let checkout = m.checkout("deploy").unwrap();
     let expected = [
         ("link-dangling", "dangling.yaml"),
         ("link-dangling", "through-file.yaml"),

@@ -1,4 +1,5 @@
 //! Holdfast.
 pub mod base;
 pub mod inventory;
+pub mod schema;
 pub mod target;

@@ -57,6 +57,7 @@ impl Walk {
             }
             self.push_key(key);
             match after.get(key) {
+                Some(new) if shape::is_same_resource(node, key, old, new) => {}
                 Some(new) => self.both(shape::below(node, key), old, new, level.below(key)),
                 None if shape::is_absent(node, key, old) => {}
                 None => self.one(shape::below(node, key), old, true),

@@ -67,9 +67,10 @@ impl Combine<'_> {
             }
             let child = shape::below(node, key);
             let new = match live.get(key) {
-                _ if value.is_null() && !shape::takes_null(child) => None,
+                _ if shape::is_no_value(node, key, value) => None,
                 None if shape::is_absent(node, key, value) || self.is_default(level, key, value) => None,
                 None => Some(clean(child, value, level.below(key))),
+                Some(old) if shape::is_same_resource(node, key, old, value) => None,
                 Some(old) => {
                     self.path.push_key(key);
                     let new = self.value(child, old, value, level.below(key))?;
@@ -228,7 +229,7 @@ fn clean(node: &Node, value: &Value, level: Level) -> Value {
         Value::Object(map) => Value::Object(
             map.iter()
                 .filter(|(key, _)| level != Level::Metadata || !is_server_owned(key))
-                .filter(|(key, value)| !value.is_null() || shape::takes_null(shape::below(node, key)))
+                .filter(|(key, value)| !shape::is_no_value(node, key, value))
                 .map(|(key, value)| (key.clone(), clean(shape::below(node, key), value, level.below(key))))
                 .collect(),
         ),

@@ -65,6 +65,8 @@ impl Walk {
                 }
             }
             match (before, after) {
+                // Nobody holds `metadata` as such.
+                _ if level == Level::Metadata => {}
                 (None, Some(_)) => self.found.added.insert(&self.path),
                 (Some(_), None) => self.found.removed.insert(&self.path),
                 _ => {}
@@ -97,7 +99,8 @@ impl Walk {
         let new = after.into_iter().flatten().map(|(key, value)| (key, None, Some(value)));
         let new = new.filter(|(key, ..)| before.is_none_or(|m| !m.contains_key(*key)));
         for (key, a, b) in old.chain(new) {
-            if level.is_nobodys(key) || (a == b && a.is_some()) {
+            let same = a.zip(b).is_some_and(|(a, b)| a == b || shape::is_same_resource(node, key, a, b));
+            if level.is_nobodys(key) || same {
                 continue;
             }
             self.path.push(Element::Field(key.as_str().into()));

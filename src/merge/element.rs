@@ -9,7 +9,7 @@ use crate::schema::Node;
 ///
 /// The order of the variants is that of their texts in fieldsV1, so that a sorted JSON map is read in order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Element {
+pub(super) enum Element {
     /// `f:NAME`: the value of a key of a map.
     Field(Box<str>),
     /// `i:N`: an entry of a list by its place.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::changes::{self, FieldChange};
+use super::changes::FieldChange;
 use super::engine::{self, Applied};
 use super::error::MergeError;
 use super::fieldset::FieldSet;
@@ -98,9 +98,6 @@ pub fn merge<'a>(ask: &Ask<'a>) -> Result<Outcome<'a>, MergeError> {
         dropped_defaults: Vec::new(),
     };
     if let Some(live) = ask.live {
-        if applied.comparison.is_some() {
-            out.changes = changes::between(node, live, &applied.result);
-        }
         out.newly_owned = newly_owned(&applied, last, &declared);
         out.taken = taken(&applied, &managers, ask.manager, live);
         let before = match (last, ask.declared_before) {
@@ -114,6 +111,7 @@ pub fn merge<'a>(ask: &Ask<'a>) -> Result<Outcome<'a>, MergeError> {
             out.left = left(ask, &applied, &managers, &gone);
         }
     }
+    out.changes = applied.changes;
     out.dropped_defaults = applied.dropped_defaults;
     out.fields = applied.ours;
     out.result = applied.result;

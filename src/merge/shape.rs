@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::element::{Element, key_value};
-use crate::schema::{AbsentWhen, Additional, Kind, ListType, Node, meaning};
+use crate::schema::{Kind, ListType, Node, meaning};
 
 /// How a value merges.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +22,7 @@ pub(super) enum Shape<'a> {
 
 /// The shape of what no schema describes: maps merge by keys, lists as one value, as the API server deduces it.
 pub(super) fn unknown() -> &'static Node {
-    static UNKNOWN: LazyLock<Node> = LazyLock::new(|| Node { additional: Additional::Open, ..Node::default() });
+    static UNKNOWN: LazyLock<Node> = LazyLock::new(Node::default);
     &UNKNOWN
 }
 
@@ -49,9 +49,17 @@ pub(super) fn items(node: &Node) -> &Node {
     node.items.as_ref().map_or_else(|| unknown(), |items| items)
 }
 
-/// Whether null is a value there; where it isn't, a field that is null isn't there.
-pub(super) fn takes_null(node: &Node) -> bool {
-    node.nullable || node.kind == Kind::Any
+/// Whether a value of a key is a null that is no value: then the field isn't there.
+pub(super) fn is_no_value(node: &Node, key: &str, value: &Value) -> bool {
+    value.is_null() && meaning::is_absent_in(node, key, value)
+}
+
+/// Whether two values of a key that merges as one value mean the same, where that depends on the map around it: in a
+/// list of resources quantities are rounded up.
+pub(super) fn is_same_resource(node: &Node, key: &str, a: &Value, b: &Value) -> bool {
+    let is_resource = !node.properties.contains_key(key) && below(node, key).kind == Kind::Quantity;
+    let alone = |value: &Value| Value::Object([(key.to_owned(), value.clone())].into_iter().collect());
+    is_resource && meaning::equal(node, &alone(a), &alone(b))
 }
 
 /// Whether two entries of a keyed list or a set are the same one.
@@ -75,30 +83,10 @@ pub(super) fn elements(shape: Shape<'_>, items: &Node, list: &[Value]) -> Option
     }
 }
 
-/// Whether a value of a key means the same as no value there.
+/// Whether a value of a key means the same as no value there: by itself, or because it is what the server would fill in.
 pub(super) fn is_absent(node: &Node, key: &str, value: &Value) -> bool {
-    let Some(field) = node.properties.get(key) else {
-        return value.is_null() && !takes_null(below(node, key));
-    };
-    if value.is_null() {
-        return !takes_null(field);
-    }
-    if field.default.as_ref().is_some_and(|default| default == value) {
-        return true;
-    }
-    match field.absent_when {
-        AbsentWhen::Never => false,
-        AbsentWhen::Zero => match value {
-            Value::Bool(b) => !b,
-            Value::Number(n) => n.as_f64() == Some(0.0),
-            Value::String(s) => s.is_empty(),
-            _ => is_empty(value),
-        },
-        AbsentWhen::Empty => match value {
-            Value::Object(map) if !map.is_empty() => is_empty(&meaning::canonical(field, value)),
-            _ => is_empty(value),
-        },
-    }
+    let default = node.properties.get(key).and_then(|field| field.default.as_ref());
+    default.is_some_and(|default| default == value) || meaning::is_absent_in(node, key, value)
 }
 
 /// Whether it is an empty map or list.

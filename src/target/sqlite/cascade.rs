@@ -61,7 +61,8 @@ impl View {
     }
 
     fn dependents(&self) -> Result<Vec<Dependent>, TargetError> {
-        let ask = "SELECT grp, kind, namespace, name, owners FROM resource WHERE owners IS NOT NULL AND uid IS NOT NULL";
+        let ask =
+            "SELECT grp, kind, namespace, name, owners FROM resource WHERE owners IS NOT NULL AND uid IS NOT NULL";
         let mut statement = self.conn.prepare_cached(ask).map_err(|e| self.name.reading(e))?;
         let rows = statement
             .query_map((), |row| {
@@ -76,7 +77,8 @@ impl View {
         let mut heads = self.find_heads(&ids)?;
         let mut all = Vec::with_capacity(rows.len());
         for (id, owners) in &rows {
-            let owners = serde_json::from_str(owners).map_err(|_| self.name.damaged("owner references can't be read"))?;
+            let owners =
+                serde_json::from_str(owners).map_err(|_| self.name.damaged("owner references can't be read"))?;
             if let Some(head) = heads.remove(id) {
                 all.push(Dependent { head, owners });
             }

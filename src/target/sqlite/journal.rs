@@ -98,9 +98,8 @@ impl View {
              FROM resource r JOIN line l ON l.resource = r.key JOIN entry e ON e.key = l.entry
              WHERE r.grp = ?1 AND r.kind = ?2 AND r.namespace = ?3 AND r.name = ?4 ORDER BY l.entry DESC";
         let mut statement = self.conn.prepare_cached(select).map_err(|e| self.name.reading(e))?;
-        let mut rows = statement
-            .query(params![id.group, id.kind, namespace(id), id.name])
-            .map_err(|e| self.name.reading(e))?;
+        let mut rows =
+            statement.query(params![id.group, id.kind, namespace(id), id.name]).map_err(|e| self.name.reading(e))?;
         let mut lines = Vec::new();
         while let Some(row) = rows.next().map_err(|e| self.name.reading(e))? {
             let read = || -> rusqlite::Result<(String, String, String, i64, Option<String>)> {

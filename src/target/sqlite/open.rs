@@ -12,7 +12,6 @@ use super::layout::{self, APPLICATION_ID, MIGRATIONS};
 use super::object::{self, Stamp};
 use crate::base::clock::Moment;
 use crate::base::failpoint;
-use crate::base::resource::ResourceId;
 use crate::target::TargetError;
 
 /// The Namespaces of an empty cluster.
@@ -52,7 +51,8 @@ fn no_remains(name: &Name) -> Result<(), TargetError> {
     for ending in ["-wal", "-journal"] {
         let beside = beside(&name.path, ending);
         if beside.exists() {
-            let reason = format!("the file is gone, but {} is still there: restore both or remove both", beside.display());
+            let reason =
+                format!("the file is gone, but {} is still there: restore both or remove both", beside.display());
             return Err(name.damaged(reason));
         }
     }
@@ -73,7 +73,8 @@ pub(super) fn make(name: &Name, now: Moment) -> Result<(), TargetError> {
         _ => PathBuf::from("."),
     };
     make_folder(&folder).map_err(failed)?;
-    let place = tempfile::Builder::new().prefix(".holdfast-new-").tempfile_in(&folder).map_err(failed)?.into_temp_path();
+    let place =
+        tempfile::Builder::new().prefix(".holdfast-new-").tempfile_in(&folder).map_err(failed)?.into_temp_path();
     let conn = Connection::open(&place).map_err(|e| name.writing(e))?;
     fill(&conn, now).map_err(|e| name.writing(e))?;
     conn.close().map_err(|(_, e)| name.writing(e))?;
@@ -104,19 +105,18 @@ fn fill(conn: &Connection, now: Moment) -> rusqlite::Result<()> {
     conn.execute_batch("BEGIN IMMEDIATE")?;
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
     layout::migrate(conn, 0, MIGRATIONS)?;
-    let identity = uuid::Uuid::new_v4().to_string();
-    conn.execute("INSERT INTO meta VALUES (1, ?1, ?2)", (identity, SYSTEM_NAMESPACES.len()))?;
-    for (index, namespace) in SYSTEM_NAMESPACES.iter().enumerate() {
-        let id = ResourceId { group: String::new(), kind: "Namespace".into(), namespace: None, name: (*namespace).into() };
-        let mut value = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+    let mut counter = 0_i64;
+    for namespace in SYSTEM_NAMESPACES {
+        counter += 1;
         let uid = uuid::Uuid::new_v4().to_string();
+        let mut value = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
         object::stamp(&mut value, &Stamp { uid: &uid, generation: 1, created: &now.rfc3339() });
-        conn.execute(
-            "INSERT INTO resource (key, grp, kind, namespace, name, uid, version, system) VALUES (?1, '', ?2, '', ?3, ?4, ?1, 1)",
-            (index + 1, &id.kind, &id.name, &uid),
-        )?;
-        conn.execute("INSERT INTO body VALUES (?1, ?2)", (index + 1, value.to_string()))?;
+        let put = "INSERT INTO resource (key, grp, kind, namespace, name, uid, version, system)
+             VALUES (?1, '', 'Namespace', '', ?2, ?3, ?1, 1)";
+        conn.execute(put, (counter, namespace, &uid))?;
+        conn.execute("INSERT INTO body VALUES (?1, ?2)", (counter, value.to_string()))?;
     }
+    conn.execute("INSERT INTO meta VALUES (1, ?1, ?2)", (uuid::Uuid::new_v4().to_string(), counter))?;
     conn.execute_batch("COMMIT")?;
     conn.pragma_update(None, "journal_mode", "WAL")
 }
@@ -187,7 +187,8 @@ fn settle(conn: &Connection, purpose: Purpose) -> rusqlite::Result<u32> {
 fn immutable(name: &Name, why: &rusqlite::Error) -> Result<(Connection, u32), TargetError> {
     let log = fs::metadata(beside(&name.path, "-wal")).map_or(0, |m| m.len());
     if log > 0 {
-        let reason = format!("{why}; a log from an earlier write is still beside it: open it once where it can be written");
+        let reason =
+            format!("{why}; a log from an earlier write is still beside it: open it once where it can be written");
         return Err(name.unavailable(reason));
     }
     let mut uri = String::from("file:");

@@ -118,6 +118,8 @@ impl View {
             .query_row(params![SHIFT, resource], |row| row.get(0))
             .optional()
             .map_err(|e| self.name.reading(e))?;
-        found.map(|text| SourceId::parse(&text).map_err(|_| self.name.damaged("a Source's ID can't be read"))).transpose()
+        found
+            .map(|text| SourceId::parse(&text).map_err(|_| self.name.damaged("a Source's ID can't be read")))
+            .transpose()
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn namespace(id: &ResourceId) -> &str {
 impl View {
     fn head(&self, row: &SqlRow<'_>) -> Result<Head, TargetError> {
         let read = || -> rusqlite::Result<Option<Head>> {
-            let text = |at: usize| row.get_ref(at)?.as_str_or_null().map_err(Into::into);
+            let text = |at: usize| row.get_ref(at)?.as_str_or_null().map_err(rusqlite::Error::from);
             let uid = row.get_ref(4)?.as_str()?;
             let (mark, owners): (Option<&str>, Option<&str>) = (text(6)?, text(7)?);
             Ok(object::head(resource(row)?, uid, row.get(5)?, mark, owners))
@@ -129,11 +129,12 @@ impl View {
             let stored = self.stored(&id)?.ok_or_else(|| damaged(&self.name, &id))?;
             found.push((id, head, stored));
         }
+        let name = &self.name;
         found
             .into_par_iter()
             .map(|(id, head, stored)| match stored.object() {
                 Some(object) => Ok((id, Live { head, object })),
-                None => Err(damaged(&self.name, &id)),
+                None => Err(damaged(name, &id)),
             })
             .collect()
     }

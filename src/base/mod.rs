@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod digest;
+pub mod failpoint;
 pub mod fault;
 pub mod ids;
 pub mod path;

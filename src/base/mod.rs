@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod columns;
 pub mod digest;
+pub mod failpoint;
 pub mod fault;
 pub mod ids;
 pub mod path;

@@ -65,6 +65,8 @@ impl Walk {
                 }
             }
             match (before, after) {
+                // Nobody holds `metadata` as such.
+                _ if level == Level::Metadata => {}
                 (None, Some(_)) => self.found.added.insert(&self.path),
                 (Some(_), None) => self.found.removed.insert(&self.path),
                 _ => {}

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::changes::{self, FieldChange};
 use super::combine;
 use super::compare::Comparison;
 use super::error::MergeError;
@@ -25,7 +26,9 @@ pub(super) struct Applied<'a> {
     pub(super) result: Cow<'a, Value>,
     /// What the declared value declares.
     pub(super) ours: FieldSet,
-    /// What differs from the live object; `None` if nothing does.
+    /// What differs from the live object, by place.
+    pub(super) changes: Vec<FieldChange>,
+    /// The same as sets; `None` if nothing differs.
     pub(super) comparison: Option<Comparison>,
     /// What only the target had filled in and was in the way.
     pub(super) dropped_defaults: Vec<Pointer>,
@@ -65,7 +68,7 @@ pub(super) fn apply<'a>(
     let ours = FieldSet::of_object(node, declared);
     let Some(live) = live else {
         let result = Cow::Owned(combine::created(node, declared));
-        return Ok(Applied { result, ours, comparison: None, dropped_defaults: Vec::new() });
+        return Ok(Applied { result, ours, changes: Vec::new(), comparison: None, dropped_defaults: Vec::new() });
     };
     if !live.is_object() {
         return Err(MergeError::NoObject("live"));
@@ -75,7 +78,8 @@ pub(super) fn apply<'a>(
     let mut dropped_defaults = Vec::new();
 
     let last = managers.applied_by(manager).map(|entry| &entry.fields);
-    let needs_others = last.is_some_and(|last| !ours.contains(last)) || matches!(result, Cow::Owned(_));
+    let needs_others =
+        last.is_some_and(|last| *last != ours && !ours.contains(last)) || matches!(result, Cow::Owned(_));
     if needs_others {
         let others = managers
             .entries
@@ -83,23 +87,27 @@ pub(super) fn apply<'a>(
             .filter(|entry| !entry.is_apply_of(manager))
             .fold(FieldSet::default(), |all, entry| all.union(&entry.fields));
         if let Some(last) = last {
-            result = prune(node, result, last, &ours, &others);
+            result = prune(node, result, last, declared, &ours, &others);
         }
         if let Some(at) = unions::in_the_way(schema, &result, declared, &ours.union(&others)) {
             unions::take_out(result.to_mut(), &at);
             dropped_defaults.push(at);
         }
     }
-    let comparison = match &mut result {
-        Cow::Borrowed(_) => None,
-        Cow::Owned(new) => {
-            if let (Some(version), Some(map)) = (declared.get("apiVersion"), new.as_object_mut()) {
-                map.insert("apiVersion".to_owned(), version.clone());
-            }
-            Some(Comparison::of(node, Some(live), new))
+    let mut changes = Vec::new();
+    let mut comparison = None;
+    if let Cow::Owned(new) = &mut result {
+        if let (Some(version), Some(map)) = (declared.get("apiVersion"), new.as_object_mut()) {
+            map.insert("apiVersion".to_owned(), version.clone());
         }
-    };
-    Ok(Applied { result, ours, comparison, dropped_defaults })
+        changes = changes::between(node, live, new);
+        comparison = Some(Comparison::of(node, Some(live), new));
+    }
+    // What goes may have meant nothing: then the live object stays as it is.
+    if changes.is_empty() {
+        (result, comparison) = (Cow::Borrowed(live), None);
+    }
+    Ok(Applied { result, ours, changes, comparison, dropped_defaults })
 }
 
 /// Who holds what after an apply.
@@ -131,7 +139,9 @@ pub(super) fn managers_after(
         }
         None => managers.entries.push(entry),
     }
-    managers.entries.retain(|entry| !entry.fields.is_empty());
+    // An object that names nobody at all would read as one from before the first apply.
+    let somebody = managers.entries.iter().any(|entry| !entry.fields.is_empty());
+    managers.entries.retain(|entry| !entry.fields.is_empty() || (!somebody && entry.is_apply_of(manager)));
     managers
 }
 

@@ -15,7 +15,7 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Nulls that are no values go, and so does what only the server writes.
 pub fn normalize(schema: &KindSchema, declared: &mut Value) {
     let Value::Object(object) = declared else { return };
-    if schema.gvk.group.is_empty() && schema.gvk.kind == "Secret" {
+    if is_secret(schema) {
         secret(object);
     }
     if schema.has_status {
@@ -28,6 +28,17 @@ pub fn normalize(schema: &KindSchema, declared: &mut Value) {
         }
     }
     drop_nulls(schema.root(), declared);
+}
+
+/// Brings what is written by hand into the form that is stored.
+pub(super) fn stored(schema: Option<&KindSchema>, object: &mut Value) {
+    if let (true, Value::Object(object)) = (schema.is_some_and(is_secret), object) {
+        secret(object);
+    }
+}
+
+fn is_secret(schema: &KindSchema) -> bool {
+    schema.gvk.group.is_empty() && schema.gvk.kind == "Secret"
 }
 
 fn secret(object: &mut Map<String, Value>) {

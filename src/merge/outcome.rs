@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::changes::{self, FieldChange};
+use super::changes::FieldChange;
 use super::engine::{self, Applied};
 use super::error::MergeError;
 use super::fieldset::FieldSet;
@@ -98,22 +98,17 @@ pub fn merge<'a>(ask: &Ask<'a>) -> Result<Outcome<'a>, MergeError> {
         dropped_defaults: Vec::new(),
     };
     if let Some(live) = ask.live {
-        if applied.comparison.is_some() {
-            out.changes = changes::between(node, live, &applied.result);
-        }
         out.newly_owned = newly_owned(&applied, last, &declared);
         out.taken = taken(&applied, &managers, ask.manager, live);
-        let before = match (last, ask.declared_before) {
-            (Some(last), Some(before)) if last.contains(before) => Cow::Borrowed(last),
-            (Some(last), Some(before)) => Cow::Owned(last.union(before)),
-            (Some(one), None) | (None, Some(one)) => Cow::Borrowed(one),
-            (None, None) => Cow::Owned(FieldSet::default()),
-        };
-        if !applied.ours.contains(&before) {
-            let gone = before.difference(&applied.ours);
+        let before = [last, ask.declared_before].into_iter().flatten();
+        let gone = before
+            .filter(|before| **before != applied.ours)
+            .fold(FieldSet::default(), |gone, before| gone.union(&before.difference(&applied.ours)));
+        if !gone.is_empty() {
             out.left = left(ask, &applied, &managers, &gone);
         }
     }
+    out.changes = applied.changes;
     out.dropped_defaults = applied.dropped_defaults;
     out.fields = applied.ours;
     out.result = applied.result;
@@ -122,7 +117,7 @@ pub fn merge<'a>(ask: &Ask<'a>) -> Result<Outcome<'a>, MergeError> {
 }
 
 fn newly_owned(applied: &Applied<'_>, last: Option<&FieldSet>, declared: &Value) -> Vec<Pointer> {
-    if last.is_some_and(|last| last.contains(&applied.ours)) {
+    if last.is_some_and(|last| *last == applied.ours || last.contains(&applied.ours)) {
         return Vec::new();
     }
     let mut new = last.map_or_else(|| applied.ours.clone(), |last| applied.ours.difference(last));

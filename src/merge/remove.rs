@@ -11,7 +11,7 @@ use crate::schema::Node;
 
 /// A value without these fields; what is below one goes with it.
 ///
-/// A map or list that loses all it had goes too, unless it is a field of `kept`: then it stays, empty.
+/// A map or list that loses all it had goes too, unless `kept` leads there: then it stays, empty.
 pub(super) fn without<'v>(node: &Node, value: &'v Value, fields: &FieldSet, kept: &FieldSet) -> Cow<'v, Value> {
     if fields.is_empty() {
         return Cow::Borrowed(value);
@@ -44,7 +44,7 @@ fn remove(node: &Node, value: &Value, fields: &FieldSet, kept: Option<&FieldSet>
         }
         _ => return Some(value.clone()),
     };
-    let is_kept = kept.is_some_and(|kept| kept.member) || shape::is_empty(value);
+    let is_kept = kept.is_some() || shape::is_empty(value);
     (is_kept || !shape::is_empty(&rest)).then_some(rest)
 }
 

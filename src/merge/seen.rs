@@ -68,7 +68,9 @@ impl Walk<'_> {
             self.at.push_key(key);
             if let Some(value) = self.value(shape::below(node, key), value, below, level.below(key)) {
                 // What is empty because all in it is others' counts as not there, unless it was declared as it is.
-                if below.member || !shape::is_empty(&value) {
+                let is_nothing =
+                    if below.member { shape::is_absent(node, key, &value) } else { shape::is_empty(&value) };
+                if !is_nothing {
                     out.insert(key.clone(), value);
                 }
             }

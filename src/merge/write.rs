@@ -6,6 +6,7 @@ use super::compare::Comparison;
 use super::engine;
 use super::error::MergeError;
 use super::managed::{Entry, ManagedFields, Operation};
+use super::normalize;
 use super::shape;
 use crate::base::clock::Moment;
 use crate::base::ids::Manager;
@@ -53,7 +54,9 @@ pub fn update(
         Ok(named) if !named.entries.is_empty() => named,
         _ => live.map_or_else(|| Ok(ManagedFields::default()), ManagedFields::of)?,
     };
-    let comparison = Comparison::of(node, live, new);
+    let mut result = new.clone();
+    normalize::stored(schema, &mut result);
+    let comparison = Comparison::of(node, live, &result);
     let api_version = new.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     engine::lose(&mut managers, &comparison, |_| true);
     let taken = comparison.written();
@@ -79,7 +82,6 @@ pub fn update(
             }),
         }
     }
-    let mut result = new.clone();
     managers.write(&mut result);
     Ok(result)
 }

@@ -145,6 +145,24 @@ mod tests {
         assert_eq!(super::resources().len(), 68);
     }
 
+    /// `cargo test --lib pack_the_data -- --ignored`, after new data came into `tests/data/openapi`.
+    #[test]
+    #[ignore = "writes src/schema/data"]
+    fn pack_the_data() {
+        use std::io::Write as _;
+        let root = env!("CARGO_MANIFEST_DIR");
+        let read = |name: &str| std::fs::read(format!("{root}/tests/data/openapi/{name}")).unwrap();
+        let resources: Vec<Value> = serde_json::from_slice(&read("resources.json")).unwrap();
+        let schemas: serde_json::Map<String, Value> = serde_json::from_slice(&read("schemas.json")).unwrap();
+        let mut lines: Vec<String> = resources.iter().map(Value::to_string).collect();
+        lines.push(String::new());
+        lines.extend(schemas.iter().map(|(name, schema)| format!("{name} {schema}")));
+        let file = std::fs::File::create(format!("{root}/src/schema/data/builtin.zlib")).unwrap();
+        let mut packed = flate2::write::ZlibEncoder::new(file, flate2::Compression::best());
+        packed.write_all(lines.join("\n").as_bytes()).unwrap();
+        packed.finish().unwrap();
+    }
+
     #[test]
     fn every_definition_compiles_and_every_reference_leads_somewhere() {
         for (index, entry) in data().definitions.iter().enumerate() {

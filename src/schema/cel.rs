@@ -118,7 +118,8 @@ impl NodeRules {
                 schema: compile_schema(&self.schema),
                 costs: self.rules.iter().map(|rule| cost::of(&rule.rule)).collect(),
             };
-            expression::with_room(self.rules.iter().map(|r| r.rule.len()).max().unwrap_or(0), compile)
+            let is_long = self.rules.iter().any(|r| r.rule.len() > expression::SHORT);
+            expression::with_room(is_long, compile)
                 .unwrap_or_else(|| Compiled { schema: compile_schema(&Value::Null), costs: Vec::new() })
         })
     }
@@ -136,9 +137,9 @@ impl NodeRules {
                 return out.add(rule::CEL_UNSUPPORTED, path, said);
             }
         }
-        let length = self.rules.iter().map(|r| r.rule.len()).max().unwrap_or(0);
+        let is_deep = compiled.costs.iter().any(|cost| cost.is_deep());
         let context = root_context(value);
-        let result = expression::with_room(length, || {
+        let result = expression::with_room(is_deep, || {
             VALIDATOR.with(|v| v.validate_compiled_with_context(&compiled.schema, value, old, Some(&context)))
         });
         let errors = match result {

@@ -1,15 +1,22 @@
 //! The name that was probably meant.
 
-/// The name nearest to a wrong one, if one is near: equal but for case, or few edits away for its length.
+/// The name nearest to a wrong one, if one is near: equal but for case, few edits away for its length, or the wrong one
+/// begins with it (`specs2` for `spec`).
 pub(super) fn of<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong_low = wrong.to_ascii_lowercase();
     let most = 1 + wrong_low.chars().count() / 4;
-    names
-        .into_iter()
-        .map(|name| (distance(&wrong_low, &name.to_ascii_lowercase()), name))
-        .filter(|(edits, _)| *edits <= most)
-        .min_by_key(|(edits, _)| *edits)
-        .map(|(_, name)| name)
+    let mut best: Option<(usize, &'a str)> = None;
+    for name in names {
+        let name_low = name.to_ascii_lowercase();
+        let edits = distance(&wrong_low, &name_low);
+        let begins = name.len() >= 4 && wrong_low.starts_with(&name_low);
+        // One that is only a beginning is worse than any that is near.
+        let rank = if edits <= most { edits } else { 1000 };
+        if (edits <= most || begins) && best.is_none_or(|(than, _)| rank < than) {
+            best = Some((rank, name));
+        }
+    }
+    best.map(|(_, name)| name)
 }
 
 /// Edits between two texts: letters put in, taken out, changed, or two neighbours exchanged. Texts over 64 characters

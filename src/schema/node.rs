@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::builtin;
 use super::limits::Limits;
 use super::values::{Leaf, StructRule};
+use crate::base::pointer::Pointer;
 
 /// What a value may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -200,6 +201,23 @@ impl Node {
                 Additional::Closed | Additional::Open => None,
             },
         }
+    }
+
+    /// The shape at a place below this one; `None` where the schema says nothing of it, so that anything may stand there.
+    pub fn at(&self, place: &Pointer) -> Option<&Node> {
+        let mut node = self;
+        for segment in place.segments() {
+            node = match &node.items {
+                Some(items) if node.kind == Kind::List || segment.bytes().all(|b| b.is_ascii_digit()) => items,
+                _ => node.below(&segment)?,
+            };
+        }
+        Some(node)
+    }
+
+    /// Whether the schema says nothing of a value's type here: what is read there is kept as it is read.
+    pub fn is_untyped(&self) -> bool {
+        self.kind == Kind::Any && self.enumeration.is_empty()
     }
 
     /// Whether a map of this shape is one value that merges whole: atomic, or of unknown fields only.

@@ -40,6 +40,7 @@ fn misplaced_and_misspelt_fields_are_named_with_the_right_place() {
 fn a_spec_under_a_wrong_name_is_unknown_and_missing() {
     let text = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: lost}, specASDU: {replicas: 1}}";
     assert_eq!(faults(text), ["unknown-field /specASDU", "missing-field "]);
+    assert_eq!(hints(text), ["did you mean spec?"]);
 }
 
 #[test]
@@ -70,6 +71,8 @@ fn file_modes_are_numbers_up_to_0777() {
     assert_eq!(faults(&volume("512")), [format!("out-of-range {at}")]);
     assert_eq!(faults(&volume("-1")), [format!("out-of-range {at}")]);
     assert_eq!(faults(&volume("\"0400\"")), [format!("type-mismatch {at}")]);
+    assert_eq!(hints(&volume("\"0400\"")), ["write it without quotes"]);
+    assert_eq!(hints(&volume("\"0o800\"")), [""; 0]);
 }
 
 #[test]

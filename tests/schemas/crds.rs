@@ -1,7 +1,8 @@
 //! Kinds that CRDs define.
 
+use holdfast::base::pointer::Pointer;
 use holdfast::schema::crd::Crd;
-use holdfast::schema::{Catalog, Origin};
+use holdfast::schema::{Catalog, Node, Origin};
 use serde_json::{Value, json};
 
 use crate::{briefly, faults_in, gvk, yaml};
@@ -99,6 +100,17 @@ fn every_keyword_is_enforced() {
         ["missing-field /spec/f"]
     );
     assert_eq!(field("{type: object, required: [a], properties: {a: {type: string, default: x}}}", "{}"), [""; 0]);
+}
+
+#[test]
+fn null_is_there_only_where_it_is_a_value() {
+    let schema = |more: &str| format!("{{type: object, required: [a], properties: {{a: {{type: string{more}}}}}}}");
+    assert_eq!(faults(&schema(", nullable: true"), "{a: null}"), [""; 0]);
+    assert_eq!(faults(&schema(""), "{a: null}"), ["missing-field /spec"]);
+    let list =
+        |more: &str| format!("{{type: object, properties: {{l: {{type: array, items: {{type: string{more}}}}}}}}}");
+    assert_eq!(faults(&list(", nullable: true"), "{l: [null]}"), [""; 0]);
+    assert_eq!(faults(&list(""), "{l: [null]}"), ["type-mismatch /spec/l/0"]);
 }
 
 #[test]
@@ -205,4 +217,15 @@ fn a_misspelt_keyword_deep_in_a_schema_is_found() {
         [format!("unknown-field {at}/additionalProperties/tipe"), format!("unknown-field {at}/minimun")]
     );
     assert_eq!(found[1].hint.as_deref(), Some("did you mean minimum?"));
+}
+
+#[test]
+fn places_that_a_schema_leaves_open_are_known() {
+    let schema = "{type: object, properties: {size: {type: integer}, any: {x-kubernetes-preserve-unknown-fields: true}, \
+                  list: {type: array, items: {type: object, properties: {a: {type: string}}}}}}";
+    let catalog = Catalog::builtin().with_crds(vec![Crd::read(&crd(schema)).unwrap()]);
+    let kind = catalog.resolve(&gvk(&widget("{}"))).unwrap();
+    let is_open = |place: &str| kind.root().at(&Pointer::parse(place).unwrap()).is_none_or(Node::is_untyped);
+    assert!(is_open("/spec/any") && is_open("/spec/any/deep/0/er"));
+    assert!(!is_open("/spec/size") && !is_open("/spec/list/3/a") && !is_open("/metadata/labels/x"));
 }

@@ -2,6 +2,8 @@
 //!
 //! Needs the `git` program; what needs more (`openssl`, `python3`) says so and is counted where it is skipped.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
 mod checkout;
 mod config;
 mod damage;

@@ -14,6 +14,8 @@ const UNBOUNDED: [&str; 2] = ["range", "lists.range"];
 pub(super) struct Cost {
     nodes: u64,
     levels: u32,
+    /// How deep the expression nests, which is how deep its run recurses.
+    depth: u32,
     takes_texts_apart: bool,
     is_unbounded: bool,
 }
@@ -54,6 +56,11 @@ impl Size {
 }
 
 impl Cost {
+    /// Whether a run recurses so deep that a thread's usual stack may be too small.
+    pub(super) fn is_deep(self) -> bool {
+        self.depth > 64
+    }
+
     /// Estimated steps on an input.
     pub(super) fn steps(self, size: Size) -> u64 {
         if self.is_unbounded {
@@ -67,46 +74,47 @@ impl Cost {
 
 /// The cost of an expression. One that doesn't compile costs nothing: it isn't run.
 pub(super) fn of(text: &str) -> Cost {
-    let mut cost = Cost { nodes: 0, levels: 0, takes_texts_apart: false, is_unbounded: false };
+    let mut cost = Cost { nodes: 0, levels: 0, depth: 0, takes_texts_apart: false, is_unbounded: false };
     if let Ok(program) = Program::compile(text) {
-        cost.walk(program.expression(), 0);
+        cost.walk(program.expression(), 0, 1);
     }
     cost
 }
 
 impl Cost {
-    fn walk(&mut self, expression: &IdedExpr, level: u32) {
+    fn walk(&mut self, expression: &IdedExpr, level: u32, depth: u32) {
         self.nodes += 1;
         self.levels = self.levels.max(level);
+        self.depth = self.depth.max(depth);
         match &expression.expr {
             Expr::Call(call) => {
                 self.takes_texts_apart |= TAKE_APART.contains(&call.func_name.as_str());
                 self.is_unbounded |= UNBOUNDED.contains(&call.func_name.as_str());
-                call.target.iter().for_each(|e| self.walk(e, level));
-                call.args.iter().for_each(|e| self.walk(e, level));
+                call.target.iter().for_each(|e| self.walk(e, level, depth + 1));
+                call.args.iter().for_each(|e| self.walk(e, level, depth + 1));
             }
             Expr::Comprehension(c) => {
                 // A chain (`a.map(..).filter(..)`) ranges over the result of the one before it: no longer than that.
-                self.walk(&c.iter_range, level);
-                self.walk(&c.accu_init, level);
-                self.walk(&c.loop_cond, level + 1);
-                self.walk(&c.loop_step, level + 1);
-                self.walk(&c.result, level);
+                self.walk(&c.iter_range, level, depth + 1);
+                self.walk(&c.accu_init, level, depth + 1);
+                self.walk(&c.loop_cond, level + 1, depth + 1);
+                self.walk(&c.loop_step, level + 1, depth + 1);
+                self.walk(&c.result, level, depth + 1);
             }
-            Expr::List(list) => list.elements.iter().for_each(|e| self.walk(e, level)),
-            Expr::Map(map) => map.entries.iter().for_each(|e| self.entry(&e.expr, level)),
-            Expr::Struct(of) => of.entries.iter().for_each(|e| self.entry(&e.expr, level)),
-            Expr::Select(select) => self.walk(&select.operand, level),
+            Expr::List(list) => list.elements.iter().for_each(|e| self.walk(e, level, depth + 1)),
+            Expr::Map(map) => map.entries.iter().for_each(|e| self.entry(&e.expr, level, depth + 1)),
+            Expr::Struct(of) => of.entries.iter().for_each(|e| self.entry(&e.expr, level, depth + 1)),
+            Expr::Select(select) => self.walk(&select.operand, level, depth + 1),
             Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => {}
         }
     }
 
-    fn entry(&mut self, entry: &EntryExpr, level: u32) {
+    fn entry(&mut self, entry: &EntryExpr, level: u32, depth: u32) {
         match entry {
-            EntryExpr::StructField(field) => self.walk(&field.value, level),
+            EntryExpr::StructField(field) => self.walk(&field.value, level, depth + 1),
             EntryExpr::MapEntry(pair) => {
-                self.walk(&pair.key, level);
-                self.walk(&pair.value, level);
+                self.walk(&pair.key, level, depth + 1);
+                self.walk(&pair.value, level, depth + 1);
             }
         }
     }

@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::{MOST_CHARACTERS, MOST_STEPS, cost};
 
-/// Bytes of an expression up to which the thread's own stack is surely enough for its recursion.
-const SHORT: usize = 256;
-/// Stack of the thread that runs longer ones.
+/// Bytes of an expression up to which the thread's own stack is surely enough to compile it.
+pub(super) const SHORT: usize = 256;
+/// Stack of the thread that compiles longer ones and runs deep ones.
 const STACK: usize = 256 << 20;
 
 /// Why an expression has no result. No text of it holds a value of the input.
@@ -56,7 +56,7 @@ impl Expression {
         if text.chars().count() > MOST_CHARACTERS {
             return Err(BadExpression::TooLong);
         }
-        let compiled = with_room(text.len(), || {
+        let compiled = with_room(text.len() > SHORT, || {
             let program = Program::compile(text).map_err(|e| BadExpression::Syntax(e.to_string()))?;
             Ok(Self { program, cost: cost::of(text), text: text.into() })
         });
@@ -98,8 +98,8 @@ fn run<T: Send>(
     variables: &[(&str, &Value)],
     read: impl Fn(Cel) -> Result<T, BadExpression> + Sync,
 ) -> Vec<Result<T, BadExpression>> {
-    let longest = expressions.iter().map(|e| e.text.len()).max().unwrap_or(0);
-    let results = with_room(longest, || run_here(expressions, variables, &read));
+    let is_deep = expressions.iter().any(|e| e.cost.is_deep());
+    let results = with_room(is_deep, || run_here(expressions, variables, &read));
     results.unwrap_or_else(|| expressions.iter().map(|_| Err(BadExpression::Failed)).collect())
 }
 
@@ -152,10 +152,10 @@ fn with_context<T>(work: impl FnOnce(&Context<'static>) -> T) -> T {
     CONTEXT.with(work)
 }
 
-/// Does work that recurses as deep as an expression is long: where that may be deep, on a thread with a large stack.
+/// Does work that recurses as deep as an expression; where that may be deep, on a thread with a large stack.
 /// `None` if it panicked, or there is no such thread.
-pub(super) fn with_room<T: Send>(length: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
-    if length <= SHORT {
+pub(super) fn with_room<T: Send>(is_deep: bool, work: impl FnOnce() -> T + Send) -> Option<T> {
+    if !is_deep {
         return catch_unwind(AssertUnwindSafe(work)).ok();
     }
     std::thread::scope(|scope| {

@@ -45,12 +45,23 @@ pub(super) fn check(node: &Node, value: &Value, path: &Path<'_>, out: &mut Out) 
                 Kind::Any | Kind::Object | Kind::List => return,
             };
             let text = format!("{} must be {wanted} and is {}", path_name(path), describe(value));
-            if matches!((node.kind, value), (Kind::Boolean | Kind::Integer | Kind::Number, Value::String(_))) {
+            if is_quoted(node.kind, value) {
                 out.add_hint(rule::TYPE_MISMATCH, path, text, "write it without quotes");
             } else {
                 out.add(rule::TYPE_MISMATCH, path, text);
             }
         }
+    }
+}
+
+/// Whether a text would be right without its quotes.
+fn is_quoted(kind: Kind, value: &Value) -> bool {
+    let Value::String(text) = value else { return false };
+    match kind {
+        Kind::Boolean => matches!(text.as_str(), "true" | "false"),
+        Kind::Integer => text.parse::<i64>().is_ok(),
+        Kind::Number => text.parse::<f64>().is_ok_and(f64::is_finite),
+        _ => false,
     }
 }
 

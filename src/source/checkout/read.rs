@@ -42,7 +42,7 @@ impl Checkout {
         let wanted: Vec<&TreeFile> = self.files.iter().filter(|file| wanted(file)).collect();
         let readers = Readers { checkout: self, idle: Mutex::new(Vec::new()) };
         let total = AtomicU64::new(0);
-        let read: Vec<Result<T, Fault>> = wanted
+        let read: Vec<Result<T, Box<Fault>>> = wanted
             .par_iter()
             .map_init(
                 || readers.take(),
@@ -64,7 +64,7 @@ impl Checkout {
         for item in read {
             match item {
                 Ok(item) => blobs.read.push(item),
-                Err(fault) => blobs.faults.push(fault),
+                Err(fault) => blobs.faults.push(*fault),
             }
         }
         Ok(blobs)
@@ -99,7 +99,7 @@ impl Checkout {
                     let folder = path[..path.len() - IGNORE_FILE.len()].strip_suffix(b"/").unwrap_or_default();
                     found.push((RepoPath::new(folder), object.data().to_vec()));
                 }
-                Err(fault) => self.faults.push(fault),
+                Err(fault) => self.faults.push(*fault),
             }
         }
         self.ignore_files = found;
@@ -111,7 +111,7 @@ impl Checkout {
         repository: &'r Repository,
         file: &TreeFile,
         total: &AtomicU64,
-    ) -> Result<Result<Object<'r>, Fault>, CheckoutError> {
+    ) -> Result<Result<Object<'r>, Box<Fault>>, CheckoutError> {
         let object = |e: git2::Error| CheckoutError::object(&file.path, &e);
         let odb = repository.odb().map_err(object)?;
         // The size first: a small pack can hold a huge file.
@@ -126,7 +126,7 @@ impl Checkout {
                 escape(&file.path.to_string()),
                 self.limits.file_bytes
             );
-            return Ok(Err(Fault::new(rules::SIZE_LIMIT, text).at(At::file(&file.path))));
+            return Ok(Err(Box::new(Fault::new(rules::SIZE_LIMIT, text).at(At::file(&file.path)))));
         }
         if total.fetch_add(bytes, Ordering::Relaxed) + bytes > self.limits.total_bytes {
             let limit = self.limits.total_bytes;
@@ -143,7 +143,7 @@ impl Checkout {
                     format!("{} is a Git LFS pointer ({about}), not the file itself", escape(&file.path.to_string()));
                 let at = At { line: 1, column: 1, ..At::file(&file.path) };
                 let hint = "take the file out of Git LFS: its content is not in the repository";
-                Ok(Err(Fault::new(rules::LFS_POINTER, text).at(at).hint(hint)))
+                Ok(Err(Box::new(Fault::new(rules::LFS_POINTER, text).at(at).hint(hint))))
             }
             None => Ok(Ok(Object(blob))),
         }

@@ -210,13 +210,12 @@ pub(super) fn is_dns_label(text: &str) -> bool {
 
 /// Reads `true` or `false`.
 pub(super) fn boolean(node: &Node, report: &mut Report) -> Option<bool> {
-    match &node.data {
-        Data::Scalar { text, plain: true } => match text.as_str() {
+    if let Data::Scalar { text, plain: true } = &node.data {
+        match text.as_str() {
             "true" | "True" | "TRUE" => return Some(true),
             "false" | "False" | "FALSE" => return Some(false),
             _ => {}
-        },
-        _ => {}
+        }
     }
     report.mismatch(node, "true or false");
     None

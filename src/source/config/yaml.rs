@@ -76,7 +76,7 @@ pub(super) fn looks_numeric(text: &str) -> bool {
 }
 
 /// A reason to stop reading: places after it would be guesses.
-struct Stop(Fault);
+struct Stop(Box<Fault>);
 
 /// Reads all documents up to the first place that is no YAML, which becomes a fault.
 pub(super) fn read(text: &str, report: &mut Report) -> Vec<Node> {
@@ -91,7 +91,7 @@ pub(super) fn read(text: &str, report: &mut Report) -> Vec<Node> {
             Ok(Some(node)) => documents.push(node),
             Ok(None) => return documents,
             Err(Stop(fault)) => {
-                reader.report.faults.push(fault);
+                reader.report.faults.push(*fault);
                 return documents;
             }
         }
@@ -123,7 +123,7 @@ impl<R: std::io::BufRead> Reader<'_, R> {
     }
 
     fn stop(&self, rule: crate::base::fault::RuleId, place: Place, text: impl Into<String>) -> Stop {
-        Stop(Fault::new(rule, text).at(self.at(place)))
+        Stop(Box::new(Fault::new(rule, text).at(self.at(place))))
     }
 
     fn at(&self, place: Place) -> At {

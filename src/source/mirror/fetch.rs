@@ -13,6 +13,7 @@ use super::super::url::RepositoryUrl;
 use super::cache::{self, Place};
 use super::credentials::{Answers, Credentials};
 use super::error::MirrorError;
+use super::packs;
 
 /// Told how a fetch goes on.
 pub trait Progress {
@@ -85,9 +86,11 @@ impl Job {
             self.judge_local(path)?;
         }
         cache::sweep(&self.place.folder)?;
+        packs::verify(&self.place.folder)?;
         let repository = cache::open(&self.place.folder)?;
         let stopped = AtomicU8::new(NOT_STOPPED);
         let result = self.transfer(&repository, say, given_up, &stopped);
+        packs::record(&self.place.folder)?;
         let url = self.url.to_string();
         match stopped.load(Ordering::SeqCst) {
             TOO_MANY_BYTES => return Err(MirrorError::TooLarge { url, limit: self.limits.bytes, what: "bytes" }),

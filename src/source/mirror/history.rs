@@ -139,11 +139,12 @@ impl History<'_> {
         let mut walk = self.repository.revwalk().map_err(self.damaged())?;
         walk.push(oid(commit).map_err(self.damaged())?).map_err(self.damaged())?;
         let mut roots = BTreeSet::new();
-        if let Some((of, old)) = known {
-            if self.exists(&of).is_ok() && self.descends_from(commit, &of)? {
-                walk.hide(oid(&of).map_err(self.damaged())?).map_err(self.damaged())?;
-                roots = old;
-            }
+        if let Some((of, old)) = known
+            && self.exists(&of).is_ok()
+            && self.descends_from(commit, &of)?
+        {
+            walk.hide(oid(&of).map_err(self.damaged())?).map_err(self.damaged())?;
+            roots = old;
         }
         for found in walk {
             let found = found.map_err(|e| self.incomplete(&e))?;

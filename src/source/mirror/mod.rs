@@ -5,10 +5,11 @@ mod credentials;
 mod error;
 mod fetch;
 mod history;
+mod packs;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use git2::Repository;
@@ -176,7 +177,10 @@ impl Mirror {
     fn reopen<'a>(&self, opened: &'a mut Option<Repository>) -> Result<&'a Repository, MirrorError> {
         match opened {
             Some(repository) => Ok(repository),
-            none => Ok(none.insert(cache::open(&self.place.folder)?)),
+            none => {
+                packs::verify(&self.place.folder)?;
+                Ok(none.insert(cache::open(&self.place.folder)?))
+            }
         }
     }
 
@@ -188,6 +192,6 @@ impl Mirror {
 }
 
 /// Opens a mirror's folder again, for a reader of its own.
-pub(super) fn open_reader(folder: &PathBuf) -> Result<Repository, MirrorError> {
+pub(super) fn open_reader(folder: &Path) -> Result<Repository, MirrorError> {
     cache::open(folder)
 }

@@ -133,7 +133,8 @@ fn check(
     }
     if options.single_use && reader.was_applied(&reviewed.plan_id)? {
         let text = "this plan was applied before; a plan is applied once";
-        let fault = Fault::new(binding::STALE_PLAN, text).hint("make a new plan; if nothing changed there is nothing to do");
+        let fault =
+            Fault::new(binding::STALE_PLAN, text).hint("make a new plan; if nothing changed there is nothing to do");
         return Err(refused(true, vec![fault]));
     }
     if !prepared.serves_the_same(reader)? {

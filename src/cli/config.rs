@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use super::args::Global;
 use super::env::Env;
 use super::exit::{Failure, Stop};
-use crate::admission::Rejection;
 use crate::base::ids::SourceName;
 use crate::source::config::{Config, ConfigFile, MAX_FILE, parse_repo_path, read_config_files};
 use crate::source::refs::RefSpec;
@@ -94,13 +93,7 @@ fn parse(texts: &[(String, String)], base: &Path, origin: String) -> Result<Foun
     let files: Vec<ConfigFile<'_>> = texts.iter().map(|(name, text)| ConfigFile { name, text, base }).collect();
     match read_config_files(&files) {
         Ok(config) => Ok(Found { config, origin, base: base.to_owned() }),
-        Err(faults) => {
-            let mut rejection = Rejection::new();
-            for fault in faults {
-                rejection.push(fault);
-            }
-            Err(rejection.into())
-        }
+        Err(faults) => Err(faults.into()),
     }
 }
 

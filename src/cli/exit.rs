@@ -114,6 +114,8 @@ fn hint(error: &TargetError) -> &'static str {
             "nothing was written; mend the cause and try again"
         }
         TargetError::Precondition { .. } => "nothing was written; make the plan again",
+        TargetError::Refused { .. } => "nothing was written",
+        TargetError::Ambiguous { .. } => "holdfast history lists the IDs",
     }
 }
 
@@ -143,11 +145,22 @@ impl From<Rejection> for Stop {
     }
 }
 
+impl From<Vec<Fault>> for Stop {
+    fn from(faults: Vec<Fault>) -> Self {
+        let mut rejection = Rejection::new();
+        faults.into_iter().for_each(|fault| rejection.push(fault));
+        rejection.into()
+    }
+}
+
 impl From<TargetError> for Stop {
     fn from(error: TargetError) -> Self {
+        if let TargetError::Refused { faults } = error {
+            return faults.into();
+        }
         let (rule, exit) = match &error {
             // Whether something was written is not known: no refusal, which says that nothing was.
-            TargetError::Unknown { .. } => return Self::Failure(error.into()),
+            TargetError::Unknown { .. } | TargetError::Ambiguous { .. } => return Self::Failure(error.into()),
             TargetError::Locked { .. } => (LOCKED, Exit::Refused),
             TargetError::Precondition { .. } => (STALE_PLAN, Exit::Stale),
             _ => (TARGET_UNREADABLE, Exit::Refused),

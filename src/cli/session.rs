@@ -9,7 +9,7 @@ use super::progress::Bar;
 use super::target;
 use crate::admission::{Rejection, unknown_waivers};
 use crate::apply::{Context, Interrupt, Request};
-use crate::base::clock::Clock;
+use crate::base::clock::{Clock, Moment};
 use crate::base::ids::{ApplyId, CommitId, SourceName};
 use crate::manifest;
 use crate::plan::Grants;
@@ -19,7 +19,7 @@ use crate::source::limits;
 use crate::source::refs::RefSpec;
 use crate::source::spec::SourceSpec;
 use crate::target::Target;
-use crate::target::sqlite::Embedded;
+use crate::target::sqlite::{Access, Embedded};
 
 /// One command's surroundings.
 pub(crate) struct Session {
@@ -38,11 +38,20 @@ pub(crate) struct Session {
 
 impl Session {
     /// Finds the configuration and opens its target.
-    pub(crate) fn open(global: &Global, fetching: &Fetching, env: &Env, output: &Output) -> Result<Self, Stop> {
+    ///
+    /// # Errors
+    /// If there is no configuration, it has faults, or its target can't be opened.
+    pub(crate) fn open(
+        global: &Global,
+        fetching: &Fetching,
+        access: Access,
+        env: &Env,
+        output: &Output,
+    ) -> Result<Self, Stop> {
         let found = config::find(global, env)?;
         output.note(&format!("configuration: {}", found.origin));
         let spec = target::choose(global.target.as_deref(), &found.config.targets, &found.base, &env.folder)?;
-        let opened = target::open(&spec)?;
+        let opened = target::open(&spec, access, WallClock.now())?;
         let cache = env.cache.clone().ok_or_else(|| {
             Failure::refused("neither XDG_CACHE_HOME nor HOME is set, so there is no place for mirrors")
         })?;
@@ -134,6 +143,11 @@ impl Session {
     pub(crate) fn is_for(&self, plan: &PlanDocument) -> Result<(), Stop> {
         let here = self.target.reader()?.identity()?;
         if here == plan.target.identity { Ok(()) } else { Err(Rejection::of(wrong_target(plan, &here)).into()) }
+    }
+
+    /// The present moment.
+    pub(crate) fn now(&self) -> Moment {
+        self.clock.now()
     }
 
     /// A new ID for an apply.

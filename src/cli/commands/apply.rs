@@ -18,6 +18,7 @@ use crate::cli::report;
 use crate::cli::session::Session;
 use crate::plan::binding::{PLAN_DIGEST, STALE_PLAN};
 use crate::plan::document::PlanDocument;
+use crate::target::sqlite::Access;
 use crate::target::{HistoryEntry, Target};
 
 /// What an apply prints: the plan in the form asked for, then the receipt; of JSON the receipt alone.
@@ -57,7 +58,7 @@ impl Apply<'_> {
                 );
             }
         }
-        let session = Session::open(global, &self.args.fetching, self.env, self.output)?;
+        let session = Session::open(global, &self.args.fetching, Access::Create, self.env, self.output)?;
         session.is_for(&plan)?;
         let names: Vec<String> = plan.sources.iter().map(|source| source.name.to_string()).collect();
         let commits = plan.sources.iter().map(|s| (s.name.clone(), s.commit.clone())).collect();
@@ -84,7 +85,7 @@ impl Apply<'_> {
             Some(text) => Some(ContentId::parse(text).map_err(|e| Failure::usage(format!("--expect: {e}")))?),
             None => None,
         };
-        let session = Session::open(global, &self.args.fetching, self.env, self.output)?;
+        let session = Session::open(global, &self.args.fetching, Access::Create, self.env, self.output)?;
         let context = session.context();
         let request = session.request(names, &self.args.permissions, Vec::new())?;
         let prepared = prepare(&context, request);

@@ -10,11 +10,12 @@ use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::output::Output;
 use crate::cli::report;
 use crate::cli::session::Session;
+use crate::target::sqlite::Access;
 use crate::target::{History, HistoryEntry, Target};
 
 /// Lists the operation log, or shows one entry of it.
 pub(crate) fn run(args: &HistoryArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
-    let session = Session::open(global, &Fetching::default(), env, output)?;
+    let session = Session::open(global, &Fetching::default(), Access::Read, env, output)?;
     match &args.command {
         Some(HistoryCommand::Show { id }) => show(id, &session, output),
         None => list(args.limit, &session, output),

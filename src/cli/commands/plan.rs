@@ -10,11 +10,12 @@ use crate::cli::session::Session;
 use crate::cli::{invocation, planfile};
 use crate::plan::document::PlanDocument;
 use crate::target::Target;
+use crate::target::sqlite::Access;
 
 /// Fetches, admits, diffs, and shows or saves the plan.
 pub(crate) fn run(args: &PlanArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(PLAN_FORMATS)?;
-    let session = Session::open(global, &args.fetching, env, output)?;
+    let session = Session::open(global, &args.fetching, Access::Create, env, output)?;
     let context = session.context();
     let request = session.request(&args.sources, &args.permissions, Vec::new())?;
     let prepared = prepare(&context, request);

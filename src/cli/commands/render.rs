@@ -12,12 +12,13 @@ use crate::cli::env::Env;
 use crate::cli::exit::{Exit, Stop};
 use crate::cli::output::Output;
 use crate::cli::session::Session;
+use crate::target::sqlite::Access;
 
 /// Prints every manifest, sensitive values masked.
 pub(crate) fn run(args: &RenderArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(&[Format::Yaml, Format::Json])?;
     let secrets = output.secrets()?;
-    let session = Session::open(global, &args.fetching, env, output)?;
+    let session = Session::open(global, &args.fetching, Access::Create, env, output)?;
     let context = session.context();
     let prepared = prepare(&context, session.request(&args.sources, &Permissions::default(), Vec::new())?);
     session.quiet();

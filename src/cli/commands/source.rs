@@ -11,11 +11,12 @@ use crate::cli::output::Output;
 use crate::cli::session::Session;
 use crate::inventory::SourceRecord;
 use crate::target::Target;
+use crate::target::sqlite::Access;
 
 /// Lists the Sources that the target knows, removed ones too.
 pub(crate) fn list(global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(&[Format::Table, Format::Json])?;
-    let session = Session::open(global, &Fetching::default(), env, output)?;
+    let session = Session::open(global, &Fetching::default(), Access::Read, env, output)?;
     let reader = session.target().reader()?;
     let mut records = reader.sources()?;
     records.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));

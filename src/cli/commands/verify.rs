@@ -14,12 +14,13 @@ use crate::cli::session::Session;
 use crate::plan::binding::{self, STALE_PLAN};
 use crate::plan::document::PlanDocument;
 use crate::target::Target;
+use crate::target::sqlite::Access;
 
 /// Plans anew and names each thing that moved. Writes nothing.
 pub(crate) fn run(args: &VerifyArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(&[Format::Table, Format::Json, Format::Markdown])?;
     let reviewed = planfile::read(&args.plan)?;
-    let session = Session::open(global, &args.fetching, env, output)?;
+    let session = Session::open(global, &args.fetching, Access::Read, env, output)?;
     let context = session.context();
     session.is_for(&reviewed)?;
     let names: Vec<String> = reviewed.sources.iter().map(|source| source.name.to_string()).collect();

@@ -82,7 +82,10 @@ fn byte_place(bytes: &[u8], at: usize) -> (u32, u32) {
 fn read_text(text: &Text<'_>, limits: &Limits, reader: &mut Reader<'_>) {
     let mut spent = Spent::default();
     let mut index = 0;
+    // After a document that broke off, the rest may be the other half of a text with a separator in it.
+    let (mut torn, mut breaks) = (false, false);
     for (number, chunk) in text.chunks().enumerate() {
+        (torn, breaks) = (breaks, false);
         let mut events = chunk.events(0);
         let mut composer = Composer::new(limits, &mut spent);
         let mut documents = 0;
@@ -100,9 +103,11 @@ fn read_text(text: &Text<'_>, limits: &Limits, reader: &mut Reader<'_>) {
                     reader.fault(reader.fault_at(&piece, rules::SIZE_LIMIT, reader.too_many(), document.at));
                     return;
                 }
+                Ok(Some(document)) if torn && !document.value.is_object() => {}
                 Ok(Some(document)) => reader.document(&piece, document, flaws),
                 Ok(None) => break,
                 Err(Stopped) => {
+                    breaks = true;
                     reader.flaws(&piece, flaws);
                     break;
                 }

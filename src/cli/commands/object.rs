@@ -80,11 +80,11 @@ fn get(id: &ResourceId, session: &Session, output: &Output) -> Result<Exit, Stop
     let secrets = output.secrets()?;
     let found = session.target().hand("").get(id)?;
     let live = found.ok_or_else(|| Failure::refused(format!("{id} isn't there")))?;
-    let object = shown(&live, secrets);
     if format == Format::Json {
-        output.json(&object)?
+        // The object itself, for programs: what a get gave, a put takes back.
+        output.json(&live.object)?
     } else {
-        output.yaml(&object)?
+        output.yaml(&shown(&live, secrets))?
     }
     Ok(Exit::Done)
 }

@@ -112,7 +112,7 @@ impl<'a> World<'a> {
                 .iter()
                 .map(|name| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}).to_string())
                 .collect();
-            let file = self.file("namespaces.yaml", &documents.join("\n---\n"))?;
+            let file = self.file("namespaces.yaml", &format!("---\n{}\n", documents.join("\n---\n")))?;
             self.put(&[file], "cases")?;
         }
         Ok(())

@@ -1,4 +1,5 @@
 //! The saved plan: its identity and its file.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holdfast::plan::document::PlanDocument;
 use holdfast::plan::identity;

@@ -1,4 +1,5 @@
 //! What is written as YAML reads back as the same values, by the reader that reads as kubectl does.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holdfast::base::path::RepoPath;
 use holdfast::base::text::is_unsafe;

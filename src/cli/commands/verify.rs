@@ -27,6 +27,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &Global, env: &Env, output: &Output
     let commits = reviewed.sources.iter().map(|s| (s.name.clone(), s.commit.clone())).collect();
     let prepared = prepare(&context, session.request(&names, &args.permissions, commits)?);
     session.quiet();
+    session.go_on()?;
     let prepared = prepared?;
     let reader = session.target().reader()?;
     let fresh = prepared.plan(reader.as_ref(), context.clock.now())?;

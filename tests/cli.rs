@@ -1,4 +1,5 @@
 //! The command line, as far as it needs no repository: the built program, run in folders of its own.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 

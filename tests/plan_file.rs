@@ -1,4 +1,7 @@
 //! The saved plan: its identity and its file.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
 
 use holdfast::plan::document::PlanDocument;
 use holdfast::plan::identity;
@@ -40,12 +43,13 @@ fn text(plan: &PlanDocument) -> String {
 
 #[test]
 fn the_plan_id_is_the_digest_of_the_canonical_document() {
-    let plan = sealed(document());
-    let mut value = serde_json::to_value(&plan).unwrap();
-    for outside in ["planId", "contentId", "createdAt"] {
-        value.as_object_mut().unwrap().remove(outside);
+    for plan in [sealed(document()), support::every_action(), support::hostile(), support::sealed(support::empty())] {
+        let mut value = serde_json::to_value(&plan).unwrap();
+        for outside in ["planId", "contentId", "createdAt"] {
+            value.as_object_mut().unwrap().remove(outside);
+        }
+        assert_eq!(plan.plan_id.as_str(), holdfast::base::digest::of_value(&value).as_str());
     }
-    assert_eq!(plan.plan_id.as_str(), holdfast::base::digest::of_value(&value).as_str());
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! Plans as people read them.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 

@@ -1,5 +1,7 @@
 //! SHA-256 and the canonical JSON that it is taken over.
 
+use std::io::Write;
+
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -36,7 +38,10 @@ pub fn canonical(value: &Value, out: &mut Vec<u8>) {
         Value::Null => out.extend_from_slice(b"null"),
         Value::Bool(true) => out.extend_from_slice(b"true"),
         Value::Bool(false) => out.extend_from_slice(b"false"),
-        Value::Number(n) => out.extend_from_slice(n.to_string().as_bytes()),
+        Value::Number(n) => {
+            // Writing to a Vec can't fail.
+            let _ = write!(out, "{n}");
+        }
         Value::String(s) => string(s, out),
         Value::Array(list) => {
             out.push(b'[');
@@ -64,15 +69,27 @@ pub fn canonical(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-fn string(text: &str, out: &mut Vec<u8>) {
+/// Appends a text in its canonical form.
+pub fn string(text: &str, out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let bytes = text.as_bytes();
+    let mut start = 0;
     out.push(b'"');
-    for &byte in text.as_bytes() {
+    for (at, &byte) in bytes.iter().enumerate() {
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.extend_from_slice(&bytes[start..at]);
+        start = at + 1;
         match byte {
             b'"' => out.extend_from_slice(b"\\\""),
             b'\\' => out.extend_from_slice(b"\\\\"),
-            0..=0x1f => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-            _ => out.push(byte),
+            _ => {
+                out.extend_from_slice(b"\\u00");
+                out.extend([DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+            }
         }
     }
+    out.extend_from_slice(&bytes[start..]);
     out.push(b'"');
 }

@@ -162,6 +162,14 @@ impl Session {
         &self.target
     }
 
+    /// Stops here if somebody asked to.
+    ///
+    /// # Errors
+    /// If somebody did; nothing was written.
+    pub(crate) fn go_on(&self) -> Result<(), Failure> {
+        if self.interrupt.is_raised() { Err(Failure::refused("interrupted; nothing was written")) } else { Ok(()) }
+    }
+
     /// Takes progress off the screen.
     pub(crate) fn quiet(&self) {
         self.progress.clear();

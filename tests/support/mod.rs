@@ -6,7 +6,7 @@ use holdfast::plan::identity;
 use serde_json::{Value, json};
 
 /// Seals a document: fills in its summary and its names.
-pub fn sealed(mut value: Value) -> PlanDocument {
+pub(crate) fn sealed(mut value: Value) -> PlanDocument {
     let mut counts = serde_json::Map::new();
     for action in ["create", "update", "own", "replace", "delete", "adopt", "transfer", "release", "keep"] {
         let n = value["changes"].as_array().unwrap().iter().filter(|c| c["action"] == action).count();
@@ -20,7 +20,7 @@ pub fn sealed(mut value: Value) -> PlanDocument {
 }
 
 /// An empty plan of one Source.
-pub fn empty() -> Value {
+pub(crate) fn empty() -> Value {
     json!({
         "formatVersion": 1, "planId": "0".repeat(64), "contentId": "0".repeat(64), "createdAt": "2026-01-02T03:04:05Z",
         "target": {"kind": "embedded", "identity": "0c1d1d1e-8a4c-4f0e-9c55-1f2f3a4b5c6d"},
@@ -31,7 +31,7 @@ pub fn empty() -> Value {
 }
 
 /// One Change; `rest` replaces and adds keys.
-pub fn change(action: &str, id: &str, rest: Value) -> Value {
+pub(crate) fn change(action: &str, id: &str, rest: Value) -> Value {
     let id = holdfast::base::resource::ResourceId::parse(id).unwrap();
     let mut value =
         json!({"action": action, "id": id, "source": "shop", "wave": 0, "undo": "exact", "admitted": "offline"});
@@ -40,7 +40,7 @@ pub fn change(action: &str, id: &str, rest: Value) -> Value {
 }
 
 /// A plan with every action in it.
-pub fn every_action() -> PlanDocument {
+pub(crate) fn every_action() -> PlanDocument {
     let mut plan = empty();
     plan["changes"] = json!([
         change(
@@ -112,11 +112,11 @@ pub fn every_action() -> PlanDocument {
 }
 
 /// Text that wants out of wherever it is put.
-pub const HOSTILE: &str =
+pub(crate) const HOSTILE: &str =
     "a\u{1b}[2J\u{202e}b\u{200b}c</code></details><img src=x> ``` @everyone [x](http://evil.example) \\` | x\r\n# h";
 
 /// A plan whose every free text is hostile.
-pub fn hostile() -> PlanDocument {
+pub(crate) fn hostile() -> PlanDocument {
     let mut plan = empty();
     plan["sources"][0]["path"] = json!(HOSTILE);
     plan["changes"] = json!([

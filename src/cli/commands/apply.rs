@@ -66,6 +66,7 @@ impl Apply<'_> {
         let context = session.context();
         let prepared = prepare(&context, request);
         session.quiet();
+        session.go_on()?;
         let applied = match prepared {
             Ok(prepared) => self.commit(&session, &context, &prepared, &plan, true),
             Err(rejection) => Err(rejection.into()),
@@ -90,6 +91,7 @@ impl Apply<'_> {
         let request = session.request(names, &self.args.permissions, Vec::new())?;
         let prepared = prepare(&context, request);
         session.quiet();
+        session.go_on()?;
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(rejection) => return self.finish(&session, None, Err(rejection.into())),

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use crate::base::columns::Columns;
 use crate::base::fault::Fault;
 use crate::base::path::RepoPath;
-use crate::base::resource::ResourceId;
+use crate::base::pointer::Pointer;
+use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::base::sensitive;
 use crate::base::text::escape;
 use crate::cli::args::{Fetching, Format, Global, ObjectCommand};
@@ -101,6 +102,9 @@ fn put(files: &[String], actor: &str, session: &Session, output: &Output) -> Res
     if !faults.is_empty() {
         return Err(faults.into());
     }
+    for object in &mut objects {
+        unmask(object, session)?;
+    }
     let done = session.target().hand(actor).put(&objects, session.now())?;
     let word = |result| match result {
         PutResult::Created => "created",
@@ -119,6 +123,33 @@ fn put(files: &[String], actor: &str, session: &Session, output: &Output) -> Res
         output.data(&lines.concat())?;
     }
     Ok(Exit::Done)
+}
+
+/// Puts live values back where the object bears what `get` shows instead of them, so that get, change, put keeps them.
+fn unmask(object: &mut Value, session: &Session) -> Result<(), Stop> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let (Some(version), Some(kind), Some(name)) = (text("/apiVersion"), text("/kind"), text("/metadata/name")) else {
+        return Ok(());
+    };
+    let masked: Vec<Pointer> = sensitive::pointers(object, &[])
+        .into_iter()
+        .filter(|at| text(at.as_str()).is_some_and(|value| value.starts_with("(sensitive, ")))
+        .collect();
+    if masked.is_empty() {
+        return Ok(());
+    }
+    let GroupKind { group, kind } = GroupVersionKind::new(&version, &kind).group_kind();
+    let id = ResourceId { group, kind, namespace: text("/metadata/namespace"), name };
+    let Some(live) = session.target().hand("").get(&id)? else { return Ok(()) };
+    for at in masked {
+        let value = live.object.pointer(at.as_str());
+        if let (Some(value), Some(slot)) = (value, object.pointer_mut(at.as_str()))
+            && *slot == Value::String(sensitive::placeholder(value))
+        {
+            *slot = value.clone();
+        }
+    }
+    Ok(())
 }
 
 /// A file's bytes, or those of standard input; no more than a manifest may have.

@@ -20,6 +20,7 @@ pub(crate) fn run(args: &PlanArgs, global: &Global, env: &Env, output: &Output) 
     let request = session.request(&args.sources, &args.permissions, Vec::new())?;
     let prepared = prepare(&context, request);
     session.quiet();
+    session.go_on()?;
     let prepared = prepared?;
     let sealed = {
         let reader = session.target().reader()?;

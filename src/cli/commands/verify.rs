@@ -27,11 +27,14 @@ pub(crate) fn run(args: &VerifyArgs, global: &Global, env: &Env, output: &Output
     let commits = reviewed.sources.iter().map(|s| (s.name.clone(), s.commit.clone())).collect();
     let prepared = prepare(&context, session.request(&names, &args.permissions, commits)?);
     session.quiet();
+    session.go_on()?;
     let prepared = prepared?;
     let reader = session.target().reader()?;
     let fresh = prepared.plan(reader.as_ref(), context.clock.now())?;
     let mut faults = binding::moved(&reviewed, fresh.document());
     if reader.was_applied(&reviewed.plan_id)? {
+        // What it did itself is no news.
+        faults.clear();
         faults.push(
             Fault::new(STALE_PLAN, "this plan was applied before; a plan is applied once").hint("make a new plan"),
         );

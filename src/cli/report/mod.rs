@@ -2,6 +2,8 @@
 
 mod json;
 mod receipt;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub(crate) use json::json;

@@ -127,3 +127,34 @@ fn window(line: &str, column: usize) -> (String, Option<usize>) {
     let width = known.then(|| before.width() + part(start, (column - 1).max(start)).width());
     (shown, width)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::window;
+    use unicode_width::UnicodeWidthStr;
+
+    /// The character that the caret stands under.
+    fn under(line: &str, column: usize) -> Option<char> {
+        let (shown, width) = window(line, column);
+        let width = width?;
+        shown.char_indices().find(|(at, _)| shown[..*at].width() == width).map(|(_, c)| c)
+    }
+
+    #[test]
+    fn the_caret_stands_under_its_column_whatever_comes_before() {
+        assert_eq!(under("  replicas: x", 13), Some('x'));
+        assert_eq!(under("\t\tx", 3), Some('x'));
+        assert_eq!(under("日本: x", 5), Some('x'));
+        assert_eq!(under("\u{202e}\u{1b}[31mx", 7), Some('x'));
+        let long = format!("{}x{}", "a".repeat(5000), "b".repeat(5000));
+        assert_eq!(under(&long, 5001), Some('x'));
+        assert!(window(&long, 5001).0.chars().count() < 110);
+    }
+
+    #[test]
+    fn a_column_that_the_line_has_not_gets_no_caret() {
+        assert_eq!(window("abc", 9).1, None);
+        assert_eq!(window("abc", 0).1, None);
+        assert_eq!(window("abc", 4).1, Some(3));
+    }
+}

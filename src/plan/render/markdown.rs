@@ -29,7 +29,8 @@ pub fn markdown(plan: &PlanDocument, view: &View<'_>) -> String {
         for permission in words::permissions(plan) {
             page.push(&format!("- **permission used** {}\n", inline_code(&permission)));
         }
-        if !risky.is_empty() {
+        let listed = !plan.waivers.is_empty() || !words::permissions(plan).is_empty();
+        if listed && !risky.is_empty() {
             page.push("\n");
         }
         for (number, change) in risky.iter().enumerate() {

@@ -161,6 +161,22 @@ impl<'a> World<'a> {
         self.work().join(self.store()).exists()
     }
 
+    /// The files of the store with their sizes and times, to notice a write.
+    pub(crate) fn store_state(&self) -> Vec<(std::ffi::OsString, u64, Option<std::time::SystemTime>)> {
+        let folder = self.work().join(".holdfast");
+        let mut files: Vec<_> = std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| {
+                let metadata = entry.metadata().ok()?;
+                Some((entry.file_name(), metadata.len(), metadata.modified().ok()))
+            })
+            .collect();
+        files.sort();
+        files
+    }
+
     /// Writes holdfast.yaml.
     pub(crate) fn configure(&self, config: Config<'_>) -> Done {
         let target = config.target.unwrap_or_default().to_lowercase();

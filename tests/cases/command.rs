@@ -105,12 +105,17 @@ pub(crate) fn run(command: &mut Command, outputs: &Path, name: &str) -> io::Resu
     start(command, outputs, name)?.finish()
 }
 
+/// The command line without the folders of this run, so that a failure reads the same each time.
 fn shown(command: &Command) -> String {
-    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
-    let mut line = program.to_string_lossy().into_owned();
+    let short = |text: &OsStr| {
+        let path = Path::new(text);
+        let name = if path.is_absolute() { path.file_name().unwrap_or(text) } else { text };
+        name.to_string_lossy().into_owned()
+    };
+    let mut line = short(command.get_program());
     for arg in command.get_args() {
         line.push(' ');
-        line.push_str(&arg.to_string_lossy());
+        line.push_str(&short(arg));
     }
     line
 }

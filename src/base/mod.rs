@@ -3,10 +3,14 @@
 //! Imports nothing of this crate.
 
 pub mod clock;
+pub mod columns;
 pub mod digest;
+pub mod failpoint;
 pub mod fault;
 pub mod ids;
 pub mod path;
 pub mod pointer;
 pub mod resource;
+pub mod sensitive;
 pub mod text;
+pub mod yaml;

@@ -1,0 +1,13 @@
+//! What a Source owns on a target: owner marks, inventory rows, and the warrant without which nothing is deleted.
+
+mod mark;
+mod record;
+mod row;
+mod seen;
+mod warrant;
+
+pub use mark::{BadMark, OWNER_ANNOTATION, OwnerMark};
+pub use record::{Binding, SourceRecord};
+pub use row::{Inventory, Permissions, PrunePermission, Released, Row};
+pub use seen::seen_digest;
+pub use warrant::{LiveIdentity, Mismatch, PruneWarrant};

@@ -1,0 +1,203 @@
+//! All kinds that are known: the built-in ones and those of CRDs.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use super::builtin;
+use super::crd::Crd;
+use super::fault::{SchemaFault, rule};
+use super::node::{Node, NodeRef};
+use crate::base::pointer::Pointer;
+use crate::base::resource::{GroupKind, GroupVersionKind};
+
+mod hint;
+
+/// Where a kind comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Built into Kubernetes.
+    Builtin,
+    /// Defined by a CustomResourceDefinition.
+    Crd,
+}
+
+/// One version of a kind, as it is served.
+#[derive(Debug, Clone)]
+pub struct KindSchema {
+    /// Group, version and kind.
+    pub gvk: GroupVersionKind,
+    /// The name in URLs, such as `deployments`.
+    pub plural: String,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+    /// The shape of its objects.
+    pub root: NodeRef,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// What can be done with its objects; of CRDs all ordinary verbs.
+    pub verbs: Vec<String>,
+    /// Whether `status` is a subresource that a manifest can't write.
+    pub has_status: bool,
+}
+
+impl KindSchema {
+    /// Whether objects of it are stored: reviews and bindings are only ever created and answered.
+    pub fn is_stored(&self) -> bool {
+        self.verbs.iter().any(|verb| verb == "delete")
+    }
+
+    /// The shape of the whole object.
+    pub fn root(&self) -> &Node {
+        &self.root
+    }
+}
+
+/// Which part of a group, version and kind nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrongPart {
+    /// The `apiVersion`.
+    ApiVersion,
+    /// The `kind`.
+    Kind,
+}
+
+/// A kind that neither Kubernetes nor a CRD defines.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct UnknownKind {
+    /// Which part is wrong.
+    pub part: WrongPart,
+    /// One sentence.
+    pub text: String,
+    /// What was probably meant: the right kind, or the right apiVersion.
+    pub hint: Option<String>,
+}
+
+impl From<UnknownKind> for SchemaFault {
+    fn from(unknown: UnknownKind) -> Self {
+        let key = match unknown.part {
+            WrongPart::ApiVersion => "apiVersion",
+            WrongPart::Kind => "kind",
+        };
+        SchemaFault { rule: rule::UNKNOWN_KIND, path: Pointer::of([key]), text: unknown.text, hint: unknown.hint }
+    }
+}
+
+/// All kinds that are known. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    crds: Arc<BTreeMap<GroupKind, Crd>>,
+}
+
+impl Catalog {
+    /// The built-in kinds alone.
+    pub fn builtin() -> Self {
+        Self::default()
+    }
+
+    /// The same with these CRDs; one of a kind that is there already takes its place. None takes a built-in kind's.
+    #[must_use]
+    pub fn with_crds(&self, crds: Vec<Crd>) -> Self {
+        if crds.is_empty() {
+            return self.clone();
+        }
+        let mut all = (*self.crds).clone();
+        all.extend(crds.into_iter().map(|crd| (crd.group_kind(), crd)));
+        Self { crds: Arc::new(all) }
+    }
+
+    /// The schema of a kind.
+    ///
+    /// # Errors
+    /// If nobody defines it, or its CRD doesn't serve this version; with what was probably meant.
+    pub fn resolve(&self, gvk: &GroupVersionKind) -> Result<Arc<KindSchema>, UnknownKind> {
+        if let Some(kind) = builtin_kinds().get(&gvk.group_kind()).and_then(|all| all.version(&gvk.version)) {
+            return Ok(kind.clone());
+        }
+        let crd = self.crds.get(&gvk.group_kind());
+        if let Some(kind) = crd.and_then(|crd| crd.version(&gvk.version)) {
+            return Ok(kind.clone());
+        }
+        Err(hint::unknown(self, gvk))
+    }
+
+    /// Every version of a kind that is served, the preferred one first; empty if nobody defines it.
+    pub fn by_group_kind(&self, kind: &GroupKind) -> Vec<Arc<KindSchema>> {
+        if let Some(all) = builtin_kinds().get(kind) {
+            return all.versions.iter().map(LazyKind::get).cloned().collect();
+        }
+        self.crds.get(kind).map(Crd::served).unwrap_or_default()
+    }
+
+    /// The CRDs.
+    pub fn crds(&self) -> impl Iterator<Item = &Crd> {
+        self.crds.values()
+    }
+
+    /// All kinds with their versions and plurals, for hints.
+    fn names(&self) -> impl Iterator<Item = hint::Known<'_>> {
+        let builtin = builtin::resources().iter().map(|r| hint::Known {
+            group: &r.group,
+            version: &r.version,
+            kind: &r.kind,
+            others: std::iter::once(&r.plural).chain([&r.singular]).chain(&r.short_names).map(String::as_str).collect(),
+        });
+        let custom = self.crds.values().flat_map(|crd| {
+            crd.versions().map(|version| hint::Known {
+                group: crd.group(),
+                version,
+                kind: crd.kind(),
+                others: crd.other_names().collect(),
+            })
+        });
+        builtin.chain(custom)
+    }
+}
+
+struct LazyKind {
+    resource: &'static builtin::Resource,
+    schema: OnceLock<Arc<KindSchema>>,
+}
+
+impl LazyKind {
+    fn get(&self) -> &Arc<KindSchema> {
+        self.schema.get_or_init(|| {
+            let r = self.resource;
+            let root = r.definition().map_or_else(|| Node::default().into(), NodeRef::Builtin);
+            Arc::new(KindSchema {
+                gvk: GroupVersionKind { group: r.group.clone(), version: r.version.clone(), kind: r.kind.clone() },
+                plural: r.plural.clone(),
+                namespaced: r.namespaced,
+                has_status: root.properties.contains_key("status"),
+                root,
+                origin: Origin::Builtin,
+                verbs: r.verbs.clone(),
+            })
+        })
+    }
+}
+
+struct Versions {
+    versions: Vec<LazyKind>,
+}
+
+impl Versions {
+    fn version(&self, version: &str) -> Option<&Arc<KindSchema>> {
+        self.versions.iter().find(|v| v.resource.version == version).map(LazyKind::get)
+    }
+}
+
+/// The built-in kinds. `resources.json` lists the preferred version of a kind first.
+fn builtin_kinds() -> &'static BTreeMap<GroupKind, Versions> {
+    static KINDS: OnceLock<BTreeMap<GroupKind, Versions>> = OnceLock::new();
+    KINDS.get_or_init(|| {
+        let mut kinds: BTreeMap<GroupKind, Versions> = BTreeMap::new();
+        for resource in builtin::resources() {
+            let of_kind = kinds
+                .entry(GroupKind::new(&resource.group, &resource.kind))
+                .or_insert_with(|| Versions { versions: Vec::new() });
+            of_kind.versions.push(LazyKind { resource, schema: OnceLock::new() });
+        }
+        kinds
+    })
+}

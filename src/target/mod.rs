@@ -1,0 +1,15 @@
+//! The port of a target: what planning may read and what an apply may write, whatever control plane stands behind it.
+//!
+//! Three halves: [`Reader`] has no write method, [`DryRunner`]'s one call always asks for a dry run, [`Writer`] alone
+//! writes. Planning, status, drift and diff are never given a Writer.
+
+mod error;
+mod port;
+pub mod sqlite;
+mod write;
+
+pub use error::TargetError;
+pub use port::{
+    Atomicity, Contents, DryRunner, Head, History, HistoryEntry, Live, LogLine, Reader, Target, TargetKind, Writer,
+};
+pub use write::{Batch, SourceCommit, Verdict, Write, Written};

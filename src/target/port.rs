@@ -1,0 +1,204 @@
+//! The traits that an adapter implements.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::error::TargetError;
+use super::write::{Batch, Verdict, Write, Written};
+use crate::base::clock::Moment;
+use crate::base::ids::{ObjectUid, PlanId, SourceId, TargetIdentity};
+use crate::base::pointer::Pointer;
+use crate::base::resource::{GroupKind, ResourceId};
+use crate::inventory::{BadMark, Inventory, OwnerMark, Released, SourceRecord};
+
+/// How a target writes the Changes of one apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Atomicity {
+    /// In one transaction: nobody ever sees the middle.
+    Atomic,
+    /// One by one behind a journal: all or nothing until the commit point, but others can see the middle.
+    Journaled,
+}
+
+/// What stands behind the port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetKind {
+    /// The embedded control plane: one SQLite file.
+    Embedded,
+    /// A Kubernetes API server.
+    Kubernetes,
+}
+
+/// The identity of a live object without its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The resource.
+    pub id: ResourceId,
+    /// Its UID.
+    pub uid: ObjectUid,
+    /// Its resourceVersion: opaque, moves with every write.
+    pub version: String,
+    /// Its owner mark.
+    pub mark: Result<Option<OwnerMark>, BadMark>,
+    /// UIDs in its owner references, the controller's first; what the garbage collector would take along with them.
+    pub owners: Vec<ObjectUid>,
+    /// Whether one of its owner references is a controller's.
+    pub controlled: bool,
+}
+
+/// A live object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Live {
+    /// Its identity.
+    pub head: Head,
+    /// The whole object, metadata included.
+    pub object: Value,
+}
+
+/// What a list asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Contents {
+    /// All objects in a namespace.
+    Namespace(String),
+    /// All objects of a kind.
+    Kind(GroupKind),
+}
+
+/// A line of the operation log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryEntry {
+    /// Its ID: an apply's ID, or the target's own number for other writes.
+    pub id: String,
+    /// When.
+    pub at: Moment,
+    /// Who, as the target knows or was told.
+    pub actor: String,
+    /// `apply`, `refused`, `put`, `delete`, and so on.
+    pub operation: String,
+    /// The Sources concerned, by name at that time.
+    pub sources: Vec<String>,
+    /// Their commits, in the same order.
+    pub commits: Vec<String>,
+    /// The plan, where there was one.
+    pub plan: Option<PlanId>,
+    /// What came of it, in a word or two.
+    pub result: String,
+    /// The resources written, of a write by hand.
+    pub objects: Vec<ResourceId>,
+}
+
+/// One write of one object, as the operation log has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    /// The [`HistoryEntry`] that it belongs to.
+    pub entry: String,
+    /// When.
+    pub at: Moment,
+    /// Who, as the target knows or was told.
+    pub actor: String,
+    /// `created`, `updated`, `deleted`, and so on.
+    pub operation: String,
+    /// The UID that the object had.
+    pub uid: ObjectUid,
+    /// The resourceVersion that it had then; of a deleted one the number of its delete.
+    pub version: String,
+    /// The fields that changed, where it was there before; never a value.
+    pub fields: Vec<Pointer>,
+}
+
+/// What `history` asks for.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    /// At most so many entries, newest first.
+    pub limit: usize,
+}
+
+/// The half that reads: one consistent view for as long as it lives, where the target can give one.
+///
+/// # Errors
+/// Every method fails if the target can't be read; absence is told apart from failure by the value.
+pub trait Reader {
+    /// Which target this is, whatever a configuration calls it.
+    fn identity(&self) -> Result<TargetIdentity, TargetError>;
+    /// A text that differs after every commit to the target, whoever made it: two views with the same one see the same.
+    /// `None` if the target has no such thing.
+    fn revision(&self) -> Result<Option<String>, TargetError>;
+    /// Every Source that the target knows, removed ones too, sorted by ID.
+    fn sources(&self) -> Result<Vec<SourceRecord>, TargetError>;
+    /// What a Source owns; empty with serial 0 if it was never applied.
+    fn inventory(&self, source: &SourceId) -> Result<Inventory, TargetError>;
+    /// Rows of a Source that were released, newest first, with the reason.
+    fn released(&self, source: &SourceId) -> Result<Vec<Released>, TargetError>;
+    /// The CustomResourceDefinitions that the target serves.
+    fn definitions(&self) -> Result<Vec<Live>, TargetError>;
+    /// The identities of those of `ids` that exist.
+    fn heads(&self, ids: &[&ResourceId]) -> Result<HashMap<ResourceId, Head>, TargetError>;
+    /// Those of `ids` that exist, whole.
+    fn objects(&self, ids: &[&ResourceId]) -> Result<HashMap<ResourceId, Live>, TargetError>;
+    /// The identities of all objects in a namespace or of a kind, sorted by resource.
+    fn list(&self, contents: &Contents) -> Result<Vec<Head>, TargetError>;
+    /// Whether a plan was applied here before.
+    fn was_applied(&self, plan: &PlanId) -> Result<bool, TargetError>;
+    /// The operation log, newest first.
+    fn history(&self, ask: &History) -> Result<Vec<HistoryEntry>, TargetError>;
+    /// The receipt of an apply or the details of another entry, by its ID or a beginning of it that no other
+    /// has ([`TargetError::Ambiguous`]).
+    fn receipt(&self, id: &str) -> Result<Option<(HistoryEntry, Value)>, TargetError>;
+    /// Every write of a resource, newest first, as far as the target keeps them.
+    fn log(&self, id: &ResourceId) -> Result<Vec<LogLine>, TargetError>;
+}
+
+/// The half that asks the target's own admission; its one call never writes.
+pub trait DryRunner {
+    /// Asks what the target would say to each write, in order; `None` if the target has no admission of its own.
+    ///
+    /// # Errors
+    /// If the target can't be asked.
+    fn dry_run(&self, writes: &[Write]) -> Result<Option<Vec<Verdict>>, TargetError>;
+}
+
+/// The half that writes. It holds whatever lock the target needs from its making to [`Writer::commit`] or its drop,
+/// which leaves the target as it was.
+pub trait Writer {
+    /// The view inside this writer's own lock: what it says can't change before the commit.
+    fn reader(&self) -> &dyn Reader;
+    /// Writes everything of one apply and makes it last. It consumes the writer: a transaction can't commit twice.
+    ///
+    /// # Errors
+    /// [`TargetError::Unknown`] if it can't be told whether it took place; any other error wrote nothing.
+    fn commit(self: Box<Self>, batch: Batch) -> Result<Written, TargetError>;
+}
+
+/// A control plane.
+pub trait Target: Send + Sync {
+    /// What stands behind.
+    fn kind(&self) -> TargetKind;
+    /// The name for messages, such as the database's path.
+    fn describe(&self) -> String;
+    /// How it writes.
+    fn atomicity(&self) -> Atomicity;
+    /// Opens a consistent view.
+    ///
+    /// # Errors
+    /// If it can't be opened.
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, TargetError>;
+    /// The dry runner.
+    ///
+    /// # Errors
+    /// If it can't be reached.
+    fn dry_runner(&self) -> Result<Box<dyn DryRunner + '_>, TargetError>;
+    /// Takes the lock of these Sources and opens a writer.
+    ///
+    /// # Errors
+    /// [`TargetError::Locked`] if another process holds it beyond `wait`.
+    fn writer(&self, sources: &[SourceId], wait: std::time::Duration) -> Result<Box<dyn Writer + '_>, TargetError>;
+    /// Notes in the operation log what was refused; it holds no object's values.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    fn note(&self, entry: HistoryEntry, details: Value) -> Result<(), TargetError>;
+}

@@ -1,0 +1,145 @@
+//! What an apply hands to a writer.
+
+use serde_json::Value;
+
+use crate::base::clock::Moment;
+use crate::base::ids::{ApplyId, ObjectUid, PlanId, SourceId};
+use crate::base::pointer::Pointer;
+use crate::base::resource::ResourceId;
+use crate::inventory::{PruneWarrant, Released, Row, SourceRecord};
+
+/// One write of an object. What is declared includes the owner mark.
+#[derive(Debug, Clone)]
+pub enum Write {
+    /// Makes a new object; fails if one of that name exists.
+    Create {
+        /// The resource.
+        id: ResourceId,
+        /// What is declared.
+        declared: Value,
+    },
+    /// Applies to an object that must exist with this UID and version.
+    Apply {
+        /// The resource.
+        id: ResourceId,
+        /// The UID that it must have.
+        uid: ObjectUid,
+        /// The version that it must have.
+        version: String,
+        /// What is declared.
+        declared: Value,
+        /// Fields that were declared before and are no longer: removed where still ours.
+        declared_before: Option<Value>,
+    },
+    /// Deletes an object and makes it anew; it must exist with this UID and version. What the garbage collector takes
+    /// along goes; a Namespace or definition that holds anything is not replaced.
+    Replace {
+        /// The resource.
+        id: ResourceId,
+        /// The UID that it must have.
+        uid: ObjectUid,
+        /// The version that it must have.
+        version: String,
+        /// What is declared.
+        declared: Value,
+    },
+    /// Takes the owner mark off an object that is let go; everything else stays.
+    Unmark {
+        /// The resource.
+        id: ResourceId,
+        /// The UID that it must have.
+        uid: ObjectUid,
+        /// The version that it must have.
+        version: String,
+    },
+    /// Deletes an object, and with a Namespace or definition what it holds.
+    Delete {
+        /// The proof that it is ours.
+        warrant: PruneWarrant,
+        /// The version that it must have.
+        version: String,
+        /// Exactly the objects that go along with it: contents, instances, and what only they own. Those that an earlier
+        /// write of the batch deletes may be named or not.
+        cascade: Vec<ResourceId>,
+    },
+}
+
+impl Write {
+    /// The resource written.
+    pub fn id(&self) -> &ResourceId {
+        match self {
+            Self::Create { id, .. } | Self::Apply { id, .. } | Self::Replace { id, .. } | Self::Unmark { id, .. } => id,
+            Self::Delete { warrant, .. } => warrant.id(),
+        }
+    }
+}
+
+/// What becomes of one Source's own records in an apply.
+#[derive(Debug, Clone)]
+pub struct SourceCommit {
+    /// The record after the apply; its serial is set by the caller.
+    pub record: SourceRecord,
+    /// The serial that must be there before.
+    pub serial_before: u64,
+    /// Rows made or changed. `uid`, `version` and `seen` of written objects are filled in by the writer.
+    pub upserts: Vec<Row>,
+    /// Rows that end because their object was deleted or went to another Source.
+    pub removed: Vec<ResourceId>,
+    /// Rows that end because their object isn't ours.
+    pub released: Vec<Released>,
+}
+
+/// Everything of one apply.
+#[derive(Debug)]
+pub struct Batch {
+    /// The apply's ID.
+    pub apply: ApplyId,
+    /// When.
+    pub at: Moment,
+    /// Who applies, as far as it is known.
+    pub actor: String,
+    /// The plan; recorded.
+    pub plan: PlanId,
+    /// Whether a plan that was applied here before is refused: so for a saved one. A plan that was just made may have an
+    /// earlier one's ID, when it repairs the same once more.
+    pub single_use: bool,
+    /// The writes, in the plan's order.
+    pub writes: Vec<Write>,
+    /// The Sources' records and rows.
+    pub sources: Vec<SourceCommit>,
+    /// The receipt, as it is stored and printed. In its list `changes` the writer fills in `uid` and `version` of each
+    /// entry whose `id` is a resource that it wrote.
+    pub receipt: Value,
+    /// Fields below which the operation log names none.
+    pub sensitive: Vec<(ResourceId, Vec<Pointer>)>,
+}
+
+/// What one write came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// UID and version of each object written and still there, in the order of the writes.
+    pub objects: Vec<(ResourceId, ObjectUid, String)>,
+    /// For each Source its serial after the apply.
+    pub serials: Vec<(SourceId, u64)>,
+    /// The receipt as stored.
+    pub receipt: Value,
+}
+
+/// What a target's own admission says to one write.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// It would take it, and the object would then be this.
+    Admitted {
+        /// The object as the target would store it.
+        object: Value,
+        /// What the target warns of.
+        warnings: Vec<String>,
+    },
+    /// It would refuse it.
+    Refused {
+        /// Why; values of the request are masked.
+        reason: String,
+        /// Whether it's worth another try.
+        retry: bool,
+    },
+}

@@ -106,13 +106,9 @@ impl<'a> World<'a> {
         }
         for target in targets.iter().filter(|_| !self.case.namespaces.is_empty()) {
             self.configure(Config { target: Some(target.as_str()).filter(|t| !t.is_empty()), ..Config::default() })?;
-            let documents: Vec<String> = self
-                .case
-                .namespaces
-                .iter()
-                .map(|name| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}).to_string())
-                .collect();
-            let file = self.file("namespaces.yaml", &documents.join("\n---\n"))?;
+            let namespace = |name| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+            let documents: Vec<Value> = self.case.namespaces.iter().map(namespace).collect();
+            let file = self.file("namespaces.yaml", &yaml(&documents)?)?;
             self.put(&[file], "cases")?;
         }
         Ok(())
@@ -204,8 +200,7 @@ impl<'a> World<'a> {
                 "apiVersion": "holdfast.dev/v1", "kind": "Source", "metadata": {"name": source}, "spec": body,
             }));
         }
-        let texts: Result<Vec<String>, _> = documents.iter().map(serde_yaml::to_string).collect();
-        let text = texts.map_err(|error| error.to_string())?.join("---\n");
+        let text = yaml(&documents)?;
         std::fs::write(self.work().join("holdfast.yaml"), text)?;
         Ok(())
     }
@@ -310,6 +305,12 @@ impl Prepared {
     pub(crate) fn start(&mut self) -> std::io::Result<Running> {
         command::start(&mut self.command, &self.outputs, &self.name)
     }
+}
+
+/// Documents as one YAML text.
+pub(crate) fn yaml(documents: &[Value]) -> Result<String, String> {
+    let texts: Result<Vec<String>, _> = documents.iter().map(serde_yaml::to_string).collect();
+    texts.map(|texts| texts.join("---\n")).map_err(|error| error.to_string())
 }
 
 /// Owned arguments.

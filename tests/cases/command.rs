@@ -13,6 +13,8 @@ use serde_json::Value;
 const DEADLINE: Duration = Duration::from_secs(300);
 /// How often a running child is looked at.
 const LOOK: Duration = Duration::from_millis(1);
+/// How often one that is to be killed is looked at.
+const GLANCE: Duration = Duration::from_micros(50);
 
 /// What a command did.
 #[derive(Debug)]
@@ -103,12 +105,17 @@ pub(crate) fn run(command: &mut Command, outputs: &Path, name: &str) -> io::Resu
     start(command, outputs, name)?.finish()
 }
 
+/// The command line without the folders of this run, so that a failure reads the same each time.
 fn shown(command: &Command) -> String {
-    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
-    let mut line = program.to_string_lossy().into_owned();
+    let short = |text: &OsStr| {
+        let path = Path::new(text);
+        let name = if path.is_absolute() { path.file_name().unwrap_or(text) } else { text };
+        name.to_string_lossy().into_owned()
+    };
+    let mut line = short(command.get_program());
     for arg in command.get_args() {
         line.push(' ');
-        line.push_str(&arg.to_string_lossy());
+        line.push_str(&short(arg));
     }
     line
 }
@@ -130,13 +137,16 @@ impl Running {
         }
     }
 
-    /// Kills it (`kill -9`) at a moment after its start, unless it ended before.
-    pub(crate) fn kill_at(mut self, moment: Duration) -> io::Result<Output> {
-        while self.since.elapsed() < moment {
+    /// Kills it (`kill -9`) as soon as `now` says so, unless it ended before. `now` gets the time since the start.
+    pub(crate) fn kill_when(mut self, mut now: impl FnMut(Duration) -> bool) -> io::Result<Output> {
+        while !now(self.since.elapsed()) {
             if let Some(status) = self.child.try_wait()? {
                 return self.output(status.code());
             }
-            std::thread::sleep(Duration::from_micros(200).min(moment.saturating_sub(self.since.elapsed())));
+            if self.since.elapsed() > DEADLINE {
+                break;
+            }
+            std::thread::sleep(GLANCE);
         }
         self.child.kill()?;
         let status = self.child.wait()?;

@@ -106,13 +106,9 @@ impl<'a> World<'a> {
         }
         for target in targets.iter().filter(|_| !self.case.namespaces.is_empty()) {
             self.configure(Config { target: Some(target.as_str()).filter(|t| !t.is_empty()), ..Config::default() })?;
-            let documents: Vec<String> = self
-                .case
-                .namespaces
-                .iter()
-                .map(|name| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}).to_string())
-                .collect();
-            let file = self.file("namespaces.yaml", &format!("---\n{}\n", documents.join("\n---\n")))?;
+            let namespace = |name| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+            let documents: Vec<Value> = self.case.namespaces.iter().map(namespace).collect();
+            let file = self.file("namespaces.yaml", &yaml(&documents)?)?;
             self.put(&[file], "cases")?;
         }
         Ok(())
@@ -161,6 +157,22 @@ impl<'a> World<'a> {
         self.work().join(self.store()).exists()
     }
 
+    /// The files of the store with their sizes and times, to notice a write.
+    pub(crate) fn store_state(&self) -> Vec<(std::ffi::OsString, u64, Option<std::time::SystemTime>)> {
+        let folder = self.work().join(".holdfast");
+        let mut files: Vec<_> = std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| {
+                let metadata = entry.metadata().ok()?;
+                Some((entry.file_name(), metadata.len(), metadata.modified().ok()))
+            })
+            .collect();
+        files.sort();
+        files
+    }
+
     /// Writes holdfast.yaml.
     pub(crate) fn configure(&self, config: Config<'_>) -> Done {
         let target = config.target.unwrap_or_default().to_lowercase();
@@ -188,8 +200,7 @@ impl<'a> World<'a> {
                 "apiVersion": "holdfast.dev/v1", "kind": "Source", "metadata": {"name": source}, "spec": body,
             }));
         }
-        let texts: Result<Vec<String>, _> = documents.iter().map(serde_yaml::to_string).collect();
-        let text = texts.map_err(|error| error.to_string())?.join("---\n");
+        let text = yaml(&documents)?;
         std::fs::write(self.work().join("holdfast.yaml"), text)?;
         Ok(())
     }
@@ -294,6 +305,12 @@ impl Prepared {
     pub(crate) fn start(&mut self) -> std::io::Result<Running> {
         command::start(&mut self.command, &self.outputs, &self.name)
     }
+}
+
+/// Documents as one YAML text.
+pub(crate) fn yaml(documents: &[Value]) -> Result<String, String> {
+    let texts: Result<Vec<String>, _> = documents.iter().map(serde_yaml::to_string).collect();
+    texts.map(|texts| texts.join("---\n")).map_err(|error| error.to_string())
 }
 
 /// Owned arguments.

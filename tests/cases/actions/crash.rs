@@ -11,7 +11,9 @@ use crate::verdict::{Done, Stop};
 use crate::world::{Config, Saved, World, strings};
 
 /// How many random moments the bank asks for at least.
-const MOMENTS: u64 = 20;
+const MOMENTS: u32 = 20;
+/// How many changes of the store's files are tried: the moments that a random one seldom meets.
+const CHANGES: u32 = 8;
 
 /// When an apply is cut off.
 enum Cut {
@@ -19,6 +21,8 @@ enum Cut {
     At(String),
     /// After a time.
     After(Duration),
+    /// When the store's files have changed so many times.
+    Change(u32),
 }
 
 /// The `crash` action: each cut on a fresh target, brought there by the steps before.
@@ -40,8 +44,15 @@ pub(super) fn perform(world: &mut World<'_>, course: &mut Course<'_>, step: &Cra
         let moment = whole.mul_f64(random.fraction());
         one(world, course, step, index, &Cut::After(moment))?;
     }
+    let mut changes = 0;
+    for nth in 1..=CHANGES {
+        if !one(world, course, step, index, &Cut::Change(nth))? {
+            break;
+        }
+        changes += 1;
+    }
     course.notes.push(format!(
-        "killed at {passed} sync points and {MOMENTS} random moments of {} ms, seed {}",
+        "killed at {passed} sync points, {changes} changes of the store, {MOMENTS} random moments of {} ms, seed {}",
         whole.as_millis(),
         world.lab.seed
     ));
@@ -78,7 +89,20 @@ fn one(world: &World<'_>, course: &mut Course<'_>, step: &Crash, index: usize, c
             (format!("at {point}"), fresh.prepared(&args, &[env]).start()?.finish()?)
         }
         Cut::After(moment) => {
-            (format!("after {} µs", moment.as_micros()), fresh.prepared(&args, &[]).start()?.kill_at(*moment)?)
+            let output = fresh.prepared(&args, &[]).start()?.kill_when(|since| since >= *moment)?;
+            (format!("after {} µs", moment.as_micros()), output)
+        }
+        Cut::Change(nth) => {
+            let (mut seen, mut count) = (fresh.store_state(), 0);
+            let changed = |_| {
+                let state = fresh.store_state();
+                if state != seen {
+                    seen = state;
+                    count += 1;
+                }
+                count >= *nth
+            };
+            (format!("at change {nth} of the store"), fresh.prepared(&args, &[]).start()?.kill_when(changed)?)
         }
     };
     let crashed = output.code.is_none();

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::ids::Id;
 use crate::steps::{Outside, Put};
 use crate::verdict::{Done, Stop};
-use crate::world::{Config, World};
+use crate::world::{Config, World, yaml};
 
 /// The `outside` action.
 pub(super) fn perform(world: &World<'_>, step: &Outside) -> Done {
@@ -103,9 +103,9 @@ fn file(world: &World<'_>, put: &Put, metadata: &BTreeMap<Id, Value>) -> Done<Pa
                 }
             }
         }
-        documents.push(object.to_string());
+        documents.push(object);
     }
-    world.file("with-metadata.yaml", &documents.join("\n---\n"))
+    world.file("with-metadata.yaml", &yaml(&documents)?)
 }
 
 /// Fills in each `<uid of ID>`.

@@ -33,7 +33,7 @@ pub(super) fn perform(world: &World<'_>, step: &Race) -> Done {
         let came = apply::outcome(output, &document)?;
         if index >= step.one_of.len() {
             if came != ApplyOutcome::Applied {
-                problems.push(format!("{} is {came:?}: {}", names[index], output.brief()));
+                problems.push(format!("{} is {came:?}: {}; {document}", names[index], output.brief()));
             }
         } else if came == ApplyOutcome::Applied {
             applied += 1;
@@ -43,7 +43,7 @@ pub(super) fn perform(world: &World<'_>, step: &Race) -> Done {
                 problems.push(format!("{} was refused and wrote", names[index]));
             }
         } else {
-            problems.push(format!("{} is {came:?}: {}", names[index], output.brief()));
+            problems.push(format!("{} is {came:?}: {}; {document}", names[index], output.brief()));
         }
     }
     if applied != 1 {

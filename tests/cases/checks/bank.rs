@@ -66,7 +66,7 @@ fn an_unknown_key_at_any_level_is_refused() {
             tried += 1;
         }
     }
-    assert!(tried > 1000, "only {tried} places were tried");
+    assert!(tried > 700, "only {tried} places were tried");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
-use super::anchor::{Anchors, BadAlias, Spent, Surprise};
+use super::anchor::{Anchors, BadAlias, MAP_MEMORY, SCALAR_MEMORY, Spent, Surprise};
 use super::event::{Broken, Event, Events, Style, What};
 use super::limits::Limits;
 use super::merge::{Merged, merge};
@@ -161,12 +161,24 @@ impl<'c> Composer<'c> {
             self.flaw(rules::SIZE_LIMIT, at, None, text);
             return Err(Stopped);
         }
+        self.take(if matches!(kind, Kind::Map { .. }) { MAP_MEMORY } else { SCALAR_MEMORY }, at)?;
         let anchor = anchor.map(|name| {
             self.anchors.open(&name);
             Box::new((name, self.done.surprises.len()))
         });
         self.frames.push(Frame { kind, at, anchor });
         Ok(())
+    }
+
+    /// Counts memory.
+    fn take(&mut self, bytes: usize, at: usize) -> Result<(), Stopped> {
+        self.spent.memory += bytes;
+        if self.spent.memory <= self.limits.file_memory {
+            return Ok(());
+        }
+        let text = format!("the file would take more than the {} bytes of memory allowed", self.limits.file_memory);
+        self.flaw(rules::SIZE_LIMIT, at, None, text);
+        Err(Stopped)
     }
 
     fn close(&mut self) -> Result<(), Stopped> {
@@ -252,6 +264,7 @@ impl<'c> Composer<'c> {
         at: usize,
     ) -> Result<(), Stopped> {
         self.nodes += 1;
+        self.take(SCALAR_MEMORY + text.len(), at)?;
         if self.awaits_key() {
             return self.key(text, style, tag.as_deref(), anchor, at);
         }

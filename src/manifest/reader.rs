@@ -25,13 +25,13 @@ pub(super) struct Piece<'p> {
     chunk: &'p Chunk<'p>,
     home: Home,
     index: usize,
-    counted: Cell<Counted>,
+    counted: &'p Cell<Counted>,
 }
 
 impl<'p> Piece<'p> {
     /// The document of a chunk that begins at a byte of it.
-    pub(super) fn new(chunk: &'p Chunk<'p>, skip: usize, index: usize) -> Self {
-        Self { chunk, home: chunk.home(skip), index, counted: Cell::default() }
+    pub(super) fn new(chunk: &'p Chunk<'p>, counted: &'p Cell<Counted>, skip: usize, index: usize) -> Self {
+        Self { chunk, home: chunk.home(skip), index, counted }
     }
 
     fn find(&self, wanted: &[Pointer]) -> Vec<usize> {
@@ -49,6 +49,8 @@ pub(super) struct Reader<'r> {
     warnings: Vec<Warning>,
     /// Faults over the limit.
     more: usize,
+    /// Bytes of memory that the values take, by estimate.
+    pub(super) memory: usize,
 }
 
 impl<'r> Reader<'r> {
@@ -61,6 +63,7 @@ impl<'r> Reader<'r> {
             faults: Vec::new(),
             warnings: Vec::new(),
             more: 0,
+            memory: 0,
         }
     }
 
@@ -76,6 +79,7 @@ impl<'r> Reader<'r> {
             damaged: self.damaged,
             faults: self.faults,
             warnings: self.warnings,
+            memory: self.memory,
         }
     }
 
@@ -98,7 +102,7 @@ impl<'r> Reader<'r> {
     }
 
     fn at(&self, piece: &Piece<'_>, byte: usize) -> At {
-        let (line, column) = piece.chunk.place(byte, &piece.counted);
+        let (line, column) = piece.chunk.place(byte, piece.counted);
         At { file: self.file.path.clone(), document: piece.index, line, column }
     }
 

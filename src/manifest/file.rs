@@ -86,8 +86,7 @@ fn read_text(text: &Text<'_>, limits: &Limits, reader: &mut Reader<'_>) {
         let mut composer = Composer::new(limits, &mut spent);
         let mut documents = 0;
         loop {
-            let read =
-                events.guard(|events| composer.document(events)).unwrap_or_else(|broken| Err(composer.broken(&broken)));
+            let read = composer.read(&mut events);
             let flaws = std::mem::take(&mut composer.flaws);
             let piece = Piece::new(&chunk, &counted, composer.began(), index + documents);
             match read {
@@ -108,6 +107,7 @@ fn read_text(text: &Text<'_>, limits: &Limits, reader: &mut Reader<'_>) {
             }
             documents += 1;
         }
+        drop(composer);
         reader.memory = spent.memory;
         if let Some(at) = chunk.bad_separator {
             let piece = Piece::new(&chunk, &counted, 0, index + 1);

@@ -1,5 +1,7 @@
 //! Every input of the corpus reads as kubectl reads it, or is refused at a place.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -18,6 +18,11 @@ pub struct Surprise {
     pub precision_lost: bool,
 }
 
+/// Memory of a scalar besides its text, by estimate.
+pub(super) const SCALAR_MEMORY: usize = 64;
+/// Memory of a mapping: the first node of its tree has room for eleven entries.
+pub(super) const MAP_MEMORY: usize = 640;
+
 /// What an anchor names.
 #[derive(Debug, Clone)]
 pub(super) struct Anchored {
@@ -28,11 +33,12 @@ pub(super) struct Anchored {
     height: usize,
 }
 
-/// What all aliases of a file may add.
+/// What a file has used up: what its aliases add, and the memory of its values by estimate.
 #[derive(Debug, Default)]
 pub(super) struct Spent {
     nodes: usize,
     bytes: usize,
+    pub(super) memory: usize,
 }
 
 /// The anchors of one document.
@@ -103,6 +109,7 @@ impl Spent {
     fn charge(&mut self, nodes: usize, bytes: usize, limits: &Limits) -> Result<(), BadAlias> {
         self.nodes += nodes;
         self.bytes += bytes;
+        self.memory += nodes * SCALAR_MEMORY + bytes;
         if self.nodes > limits.alias_nodes || self.bytes > limits.alias_bytes { Err(BadAlias::TooMuch) } else { Ok(()) }
     }
 }

@@ -1,10 +1,12 @@
 //! From events to a value, in one pass. Places are not kept: only the byte of the key that is being read.
 
+use std::cell::Cell;
+
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
-use super::anchor::{Anchors, BadAlias, Spent, Surprise};
-use super::event::{Broken, Event, Events, Style, What};
+use super::anchor::{Anchors, BadAlias, MAP_MEMORY, SCALAR_MEMORY, Spent, Surprise};
+use super::event::{Broken, Events, Sink, Step, Style};
 use super::limits::Limits;
 use super::merge::{Merged, merge};
 use super::rules;
@@ -25,7 +27,7 @@ pub(super) struct Flaw {
 }
 
 /// A document as it was read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Composed {
     pub(super) value: Value,
     pub(super) at: usize,
@@ -56,6 +58,19 @@ struct Frame {
     anchor: Option<Box<(String, usize)>>,
 }
 
+thread_local! {
+    /// The room for frames, used again for each document.
+    static FRAMES: Cell<Vec<Frame>> = const { Cell::new(Vec::new()) };
+}
+
+impl Drop for Composer<'_> {
+    fn drop(&mut self) {
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        FRAMES.set(frames);
+    }
+}
+
 /// Composes the documents of one chunk.
 pub(super) struct Composer<'c> {
     limits: &'c Limits,
@@ -74,16 +89,15 @@ pub(super) struct Stopped;
 
 impl<'c> Composer<'c> {
     pub(super) fn new(limits: &'c Limits, spent: &'c mut Spent) -> Self {
-        let done = Composed { value: Value::Null, at: 0, surprises: Vec::new(), encrypted: None };
         Self {
             limits,
             spent,
             flaws: Vec::new(),
-            frames: Vec::with_capacity(16),
+            frames: FRAMES.take(),
             anchors: Anchors::default(),
             nodes: 0,
             began: 0,
-            done,
+            done: Composed::default(),
         }
     }
 
@@ -93,36 +107,11 @@ impl<'c> Composer<'c> {
     }
 
     /// Reads the next document; `None` at the end.
-    pub(super) fn document(&mut self, events: &mut Events<'_>) -> Result<Option<Composed>, Stopped> {
-        loop {
-            let Event { what, at } = events.next().map_err(|broken| self.broken(&broken))?;
-            match what {
-                What::Scalar { text, style, tag, anchor } => self.scalar(text, style, tag, anchor, at)?,
-                What::Map { anchor } => {
-                    let kind = Kind::Map { map: Map::new(), key: Key::Awaited, key_at: at, merged: None };
-                    self.open(kind, anchor, at)?;
-                }
-                What::List { anchor } => self.open(Kind::List(Vec::new()), anchor, at)?,
-                What::MapEnd | What::ListEnd => self.close()?,
-                What::Alias(name) => self.alias(&name, at)?,
-                What::Document => {
-                    self.began = at;
-                    self.nodes = 0;
-                    self.anchors = Anchors::default();
-                }
-                What::DocumentEnd => {
-                    let next = Composed { value: Value::Null, at, surprises: Vec::new(), encrypted: None };
-                    return Ok(Some(std::mem::replace(&mut self.done, next)));
-                }
-                What::End => return Ok(None),
-            }
+    pub(super) fn read(&mut self, events: &mut Events<'_>) -> Result<Option<Composed>, Stopped> {
+        match events.document(self)? {
+            Step::DocumentEnd => Ok(Some(std::mem::take(&mut self.done))),
+            Step::More | Step::End => Ok(None),
         }
-    }
-
-    /// The text can't be read on.
-    pub(super) fn broken(&mut self, broken: &Broken) -> Stopped {
-        self.flaw(rules::YAML_SYNTAX, broken.at, None, broken.text);
-        Stopped
     }
 
     fn flaw(&mut self, rule: RuleId, at: usize, path: Option<Pointer>, text: impl Into<String>) {
@@ -161,6 +150,7 @@ impl<'c> Composer<'c> {
             self.flaw(rules::SIZE_LIMIT, at, None, text);
             return Err(Stopped);
         }
+        self.take(if matches!(kind, Kind::Map { .. }) { MAP_MEMORY } else { SCALAR_MEMORY }, at)?;
         let anchor = anchor.map(|name| {
             self.anchors.open(&name);
             Box::new((name, self.done.surprises.len()))
@@ -169,22 +159,15 @@ impl<'c> Composer<'c> {
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), Stopped> {
-        let Some(Frame { kind, at, anchor }) = self.frames.pop() else { return Ok(()) };
-        let value = match kind {
-            Kind::List(list) => Value::Array(list),
-            Kind::Map { map, .. } => Value::Object(map),
-        };
-        if let Some(anchor) = anchor {
-            let (name, before) = *anchor;
-            self.anchored(name, before, &value, at)?;
+    /// Counts memory.
+    fn take(&mut self, bytes: usize, at: usize) -> Result<(), Stopped> {
+        self.spent.memory += bytes;
+        if self.spent.memory <= self.limits.file_memory {
+            return Ok(());
         }
-        if self.awaits_key() {
-            self.refuse_key(at, "a mapping or list is no key: JSON could not carry it");
-        } else {
-            self.put(value, false, at);
-        }
-        Ok(())
+        let text = format!("the file would take more than the {} bytes of memory allowed", self.limits.file_memory);
+        self.flaw(rules::SIZE_LIMIT, at, None, text);
+        Err(Stopped)
     }
 
     /// Keeps a copy of an anchored value, with the surprises in it.
@@ -195,33 +178,6 @@ impl<'c> Composer<'c> {
             .map(|s| Surprise { pointer: relative(&s.pointer, &base), ..s.clone() })
             .collect();
         self.anchors.close(name, value, surprises, self.limits, self.spent).map_err(|bad| self.bad_alias(bad, at))
-    }
-
-    fn alias(&mut self, name: &str, at: usize) -> Result<(), Stopped> {
-        self.nodes += 1;
-        let depth = self.frames.len();
-        let anchored = self
-            .anchors
-            .resolve(name, self.nodes, depth, self.limits, self.spent)
-            .map_err(|bad| self.bad_alias(bad, at))?;
-        if self.awaits_key() {
-            match anchored.value {
-                Value::String(text) => self.set_key(Key::Text(text), at),
-                // Its spelling is not kept: only an integer's is sure to be the same.
-                Value::Number(n) if n.is_i64() && anchored.surprises.is_empty() => {
-                    self.set_key(Key::Text(n.to_string()), at);
-                }
-                _ => self.refuse_key(at, "the alias stands for something that is no text"),
-            }
-            return Ok(());
-        }
-        if !anchored.surprises.is_empty() {
-            let base = self.path();
-            let moved = |s: Surprise| Surprise { pointer: joined(&base, &s.pointer), ..s };
-            self.done.surprises.extend(anchored.surprises.into_iter().map(moved));
-        }
-        self.put(anchored.value, true, at);
-        Ok(())
     }
 
     fn bad_alias(&mut self, bad: BadAlias, at: usize) -> Stopped {
@@ -241,43 +197,6 @@ impl<'c> Composer<'c> {
         };
         self.flaw(rule, at, None, text);
         Stopped
-    }
-
-    fn scalar(
-        &mut self,
-        text: String,
-        style: Style,
-        tag: Option<String>,
-        anchor: Option<String>,
-        at: usize,
-    ) -> Result<(), Stopped> {
-        self.nodes += 1;
-        if self.awaits_key() {
-            return self.key(text, style, tag.as_deref(), anchor, at);
-        }
-        let before = self.done.surprises.len();
-        let value = if style == Style::Text && tag.is_none() {
-            Ok(Value::String(text))
-        } else {
-            self.resolve(text, style, tag.as_deref())
-        };
-        let value = value.unwrap_or_else(|Unreadable(rule, why)| {
-            let path = self.path();
-            self.flaw(rule, at, Some(path), why);
-            Value::Null
-        });
-        if let Value::String(text) = &value
-            && text.starts_with("ENC[")
-            && text.ends_with(']')
-            && self.done.encrypted.is_none()
-        {
-            self.done.encrypted = Some(self.path());
-        }
-        if let Some(name) = anchor {
-            self.anchored(name, before, &value, at)?;
-        }
-        self.put(value, false, at);
-        Ok(())
     }
 
     fn resolve(&mut self, text: String, style: Style, tag: Option<&str>) -> Result<Value, Unreadable> {
@@ -427,6 +346,112 @@ impl<'c> Composer<'c> {
             text: format!("<< comes after {key} and sets it too: kubectl lets the merge win, others the key"),
             also: Some(path),
         });
+    }
+}
+
+impl Sink for Composer<'_> {
+    type Stop = Stopped;
+
+    fn document(&mut self, at: usize) {
+        self.began = at;
+        self.nodes = 0;
+        self.anchors = Anchors::default();
+    }
+
+    fn map(&mut self, anchor: Option<String>, at: usize) -> Result<(), Stopped> {
+        self.open(Kind::Map { map: Map::new(), key: Key::Awaited, key_at: at, merged: None }, anchor, at)
+    }
+
+    fn list(&mut self, anchor: Option<String>, at: usize) -> Result<(), Stopped> {
+        self.open(Kind::List(Vec::new()), anchor, at)
+    }
+
+    fn close(&mut self) -> Result<(), Stopped> {
+        let Some(Frame { kind, at, anchor }) = self.frames.pop() else { return Ok(()) };
+        let value = match kind {
+            Kind::List(list) => Value::Array(list),
+            Kind::Map { map, .. } => Value::Object(map),
+        };
+        if let Some(anchor) = anchor {
+            let (name, before) = *anchor;
+            self.anchored(name, before, &value, at)?;
+        }
+        if self.awaits_key() {
+            self.refuse_key(at, "a mapping or list is no key: JSON could not carry it");
+        } else {
+            self.put(value, false, at);
+        }
+        Ok(())
+    }
+
+    fn alias(&mut self, name: String, at: usize) -> Result<(), Stopped> {
+        self.nodes += 1;
+        let depth = self.frames.len();
+        let anchored = self
+            .anchors
+            .resolve(&name, self.nodes, depth, self.limits, self.spent)
+            .map_err(|bad| self.bad_alias(bad, at))?;
+        if self.awaits_key() {
+            match anchored.value {
+                Value::String(text) => self.set_key(Key::Text(text), at),
+                // Its spelling is not kept: only an integer's is sure to be the same.
+                Value::Number(n) if n.is_i64() && anchored.surprises.is_empty() => {
+                    self.set_key(Key::Text(n.to_string()), at);
+                }
+                _ => self.refuse_key(at, "the alias stands for something that is no text"),
+            }
+            return Ok(());
+        }
+        if !anchored.surprises.is_empty() {
+            let base = self.path();
+            let moved = |s: Surprise| Surprise { pointer: joined(&base, &s.pointer), ..s };
+            self.done.surprises.extend(anchored.surprises.into_iter().map(moved));
+        }
+        self.put(anchored.value, true, at);
+        Ok(())
+    }
+
+    fn scalar(
+        &mut self,
+        text: String,
+        style: Style,
+        tag: Option<String>,
+        anchor: Option<String>,
+        at: usize,
+    ) -> Result<(), Stopped> {
+        self.nodes += 1;
+        self.take(SCALAR_MEMORY + text.len(), at)?;
+        if self.awaits_key() {
+            return self.key(text, style, tag.as_deref(), anchor, at);
+        }
+        let before = self.done.surprises.len();
+        let value = if style == Style::Text && tag.is_none() {
+            Ok(Value::String(text))
+        } else {
+            self.resolve(text, style, tag.as_deref())
+        };
+        let value = value.unwrap_or_else(|Unreadable(rule, why)| {
+            let path = self.path();
+            self.flaw(rule, at, Some(path), why);
+            Value::Null
+        });
+        if let Value::String(text) = &value
+            && text.starts_with("ENC[")
+            && text.ends_with(']')
+            && self.done.encrypted.is_none()
+        {
+            self.done.encrypted = Some(self.path());
+        }
+        if let Some(name) = anchor {
+            self.anchored(name, before, &value, at)?;
+        }
+        self.put(value, false, at);
+        Ok(())
+    }
+
+    fn broken(&mut self, broken: Broken) -> Stopped {
+        self.flaw(rules::YAML_SYNTAX, broken.at, None, broken.text);
+        Stopped
     }
 }
 

@@ -16,32 +16,47 @@ pub(super) enum Style {
     JsonNumber,
 }
 
-/// One thing that stands in the text.
-#[derive(Debug)]
-pub(super) enum What {
-    Scalar { text: String, style: Style, tag: Option<String>, anchor: Option<String> },
-    List { anchor: Option<String> },
-    ListEnd,
-    Map { anchor: Option<String> },
-    MapEnd,
-    Alias(String),
-    Document,
-    DocumentEnd,
-    End,
-}
-
-/// One thing and the byte at which it starts.
-#[derive(Debug)]
-pub(super) struct Event {
-    pub(super) what: What,
-    pub(super) at: usize,
-}
-
 /// The text can't be read on from here.
 #[derive(Debug)]
 pub(super) struct Broken {
     pub(super) at: usize,
     pub(super) text: &'static str,
+}
+
+/// What takes the events. It is called, and not handed values: moving those costs more than what is done with them.
+pub(super) trait Sink {
+    /// The reason to read no further.
+    type Stop;
+
+    /// A document begins.
+    fn document(&mut self, at: usize);
+    /// A scalar.
+    fn scalar(
+        &mut self,
+        text: String,
+        style: Style,
+        tag: Option<String>,
+        anchor: Option<String>,
+        at: usize,
+    ) -> Result<(), Self::Stop>;
+    /// A mapping begins.
+    fn map(&mut self, anchor: Option<String>, at: usize) -> Result<(), Self::Stop>;
+    /// A list begins.
+    fn list(&mut self, anchor: Option<String>, at: usize) -> Result<(), Self::Stop>;
+    /// The innermost mapping or list ends.
+    fn close(&mut self) -> Result<(), Self::Stop>;
+    /// An alias.
+    fn alias(&mut self, name: String, at: usize) -> Result<(), Self::Stop>;
+    /// The text can't be read on.
+    fn broken(&mut self, broken: Broken) -> Self::Stop;
+}
+
+/// How far one step led.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    More,
+    DocumentEnd,
+    End,
 }
 
 /// The events of one piece of text.
@@ -51,21 +66,28 @@ pub(super) enum Events<'t> {
 }
 
 impl Events<'_> {
-    /// The next event; after [`What::End`] or an error it must not be asked again.
-    #[inline]
-    pub(super) fn next(&mut self) -> Result<Event, Broken> {
-        match self {
-            Self::Yaml(events) => events.next(),
-            Self::Json(events) => events.next(),
-        }
-    }
-
-    /// Runs what reads events. The YAML parser panics on a few malformed texts (a tag right before a comma); to the
-    /// caller that is a text that can't be read on.
-    pub(super) fn guard<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> Result<T, Broken> {
-        catch_unwind(AssertUnwindSafe(|| read(self))).map_err(|_| match self {
-            Self::Yaml(events) => events.lost(),
-            Self::Json(events) => events.lost(),
+    /// Gives events to a sink up to the end of a document or of the text.
+    ///
+    /// The YAML parser panics on a few malformed texts (a tag right before a comma); to the sink that is a text that
+    /// can't be read on.
+    pub(super) fn document<S: Sink>(&mut self, sink: &mut S) -> Result<Step, S::Stop> {
+        let read = catch_unwind(AssertUnwindSafe(|| {
+            loop {
+                let step = match self {
+                    Self::Yaml(events) => events.step(sink)?,
+                    Self::Json(events) => events.step(sink)?,
+                };
+                if step != Step::More {
+                    return Ok(step);
+                }
+            }
+        }));
+        read.unwrap_or_else(|_| {
+            let broken = match self {
+                Self::Yaml(events) => events.lost(),
+                Self::Json(events) => events.lost(),
+            };
+            Err(sink.broken(broken))
         })
     }
 }

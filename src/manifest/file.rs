@@ -1,5 +1,6 @@
 //! One file: from bytes to documents, every fault of it at once.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::anchor::Spent;
@@ -29,6 +30,8 @@ pub struct FileReading {
     pub faults: Vec<Fault>,
     /// What its author should know.
     pub warnings: Vec<Warning>,
+    /// Bytes of memory that the values take, by estimate.
+    pub(super) memory: usize,
 }
 
 /// Reads a manifest file, YAML or JSON. Nothing in it can make this panic or run long.
@@ -85,15 +88,22 @@ fn read_text(text: &Text<'_>, limits: &Limits, reader: &mut Reader<'_>) {
     // After a document that broke off, the rest may be the other half of a text with a separator in it.
     let (mut torn, mut breaks) = (false, false);
     for (number, chunk) in text.chunks().enumerate() {
+<<<<<<< HEAD
         (torn, breaks) = (breaks, false);
+=======
+        if chunk.text.is_empty() && chunk.bad_separator.is_none() {
+            index += usize::from(number > 0);
+            continue;
+        }
+        let counted = Cell::default();
+>>>>>>> manifest
         let mut events = chunk.events(0);
         let mut composer = Composer::new(limits, &mut spent);
         let mut documents = 0;
         loop {
-            let read =
-                events.guard(|events| composer.document(events)).unwrap_or_else(|broken| Err(composer.broken(&broken)));
+            let read = composer.read(&mut events);
             let flaws = std::mem::take(&mut composer.flaws);
-            let piece = Piece::new(&chunk, composer.began(), index + documents);
+            let piece = Piece::new(&chunk, &counted, composer.began(), index + documents);
             match read {
                 Ok(Some(document)) if documents > 0 && !chunk.is_stream() => {
                     reader.fault(reader.fault_at(&piece, rules::YAML_SYNTAX, AFTER_END, document.at));
@@ -114,8 +124,10 @@ fn read_text(text: &Text<'_>, limits: &Limits, reader: &mut Reader<'_>) {
             }
             documents += 1;
         }
+        drop(composer);
+        reader.memory = spent.memory;
         if let Some(at) = chunk.bad_separator {
-            let piece = Piece::new(&chunk, 0, index + 1);
+            let piece = Piece::new(&chunk, &counted, 0, index + 1);
             reader.fault(reader.fault_at(&piece, rules::YAML_SYNTAX, BAD_SEPARATOR, at));
         }
         // A comment above the first separator is no document.

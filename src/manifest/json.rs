@@ -1,6 +1,23 @@
 //! JSON, one value after another, as the events that YAML gives too. A file that begins with `{` is read so, as kubectl does.
 
-use super::event::{Broken, Event, Style, What};
+use super::event::{Broken, Sink, Step, Style};
+
+/// One thing that stands in the text.
+enum What {
+    Scalar { text: String, style: Style },
+    List,
+    Map,
+    Close,
+    Document,
+    DocumentEnd,
+    End,
+}
+
+/// One thing and the byte at which it starts.
+struct Event {
+    what: What,
+    at: usize,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -35,7 +52,25 @@ impl<'t> JsonEvents<'t> {
         Self { text, at, state: State::Top, open: Vec::new() }
     }
 
-    pub(super) fn next(&mut self) -> Result<Event, Broken> {
+    /// Gives the next event to a sink.
+    pub(super) fn step<S: Sink>(&mut self, sink: &mut S) -> Result<Step, S::Stop> {
+        let Event { what, at } = match self.next() {
+            Ok(event) => event,
+            Err(broken) => return Err(sink.broken(broken)),
+        };
+        match what {
+            What::Scalar { text, style } => sink.scalar(text, style, None, None, at)?,
+            What::List => sink.list(None, at)?,
+            What::Map => sink.map(None, at)?,
+            What::Close => sink.close()?,
+            What::Document => sink.document(at),
+            What::DocumentEnd => return Ok(Step::DocumentEnd),
+            What::End => return Ok(Step::End),
+        }
+        Ok(Step::More)
+    }
+
+    fn next(&mut self) -> Result<Event, Broken> {
         loop {
             self.skip_space();
             let at = self.at;
@@ -93,9 +128,9 @@ impl<'t> JsonEvents<'t> {
     fn close(&mut self) -> Result<Event, Broken> {
         let at = self.at;
         self.at += 1;
-        let what = if self.open.pop() == Some(true) { What::MapEnd } else { What::ListEnd };
+        self.open.pop();
         self.state = self.after();
-        Ok(Event { what, at })
+        Ok(Event { what: What::Close, at })
     }
 
     fn key(&mut self) -> Result<Event, Broken> {
@@ -110,7 +145,7 @@ impl<'t> JsonEvents<'t> {
         }
         self.at += 1;
         self.state = State::Value;
-        Ok(Event { what: What::Scalar { text, style: Style::Text, tag: None, anchor: None }, at })
+        Ok(Event { what: What::Scalar { text, style: Style::Text }, at })
     }
 
     fn value(&mut self) -> Result<Event, Broken> {
@@ -120,13 +155,13 @@ impl<'t> JsonEvents<'t> {
                 self.at += 1;
                 self.open.push(true);
                 self.state = State::FirstKey;
-                return Ok(Event { what: What::Map { anchor: None }, at });
+                return Ok(Event { what: What::Map, at });
             }
             Some(b'[') => {
                 self.at += 1;
                 self.open.push(false);
                 self.state = State::FirstEntry;
-                return Ok(Event { what: What::List { anchor: None }, at });
+                return Ok(Event { what: What::List, at });
             }
             Some(b'"') => (self.string()?, Style::Text),
             Some(b'-' | b'0'..=b'9') => (self.number()?.to_owned(), Style::JsonNumber),
@@ -140,7 +175,7 @@ impl<'t> JsonEvents<'t> {
             }
         };
         self.state = self.after();
-        Ok(Event { what: What::Scalar { text, style, tag: None, anchor: None }, at })
+        Ok(Event { what: What::Scalar { text, style }, at })
     }
 
     fn number(&mut self) -> Result<&'t str, Broken> {

@@ -5,6 +5,8 @@
 pub struct Limits {
     /// Bytes of one file. The largest released bundles of CRDs have about 5 MiB.
     pub file_bytes: usize,
+    /// Bytes of memory that the values of one file may take, by estimate: a small text can hold very many mappings.
+    pub file_memory: usize,
     /// Mappings and lists inside each other, the document's own counted.
     pub depth: usize,
     /// Nodes that aliases may add to one file.
@@ -21,12 +23,15 @@ pub struct Limits {
     pub documents: usize,
     /// Bytes of all manifest files together.
     pub total_bytes: usize,
+    /// Bytes of memory that the values of one commit may take, by estimate.
+    pub total_memory: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             file_bytes: 16 << 20,
+            file_memory: 256 << 20,
             depth: 200,
             alias_nodes: 200_000,
             alias_bytes: 16 << 20,
@@ -35,6 +40,7 @@ impl Default for Limits {
             files: 200_000,
             documents: 500_000,
             total_bytes: 1 << 30,
+            total_memory: 4 << 30,
         }
     }
 }

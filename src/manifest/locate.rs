@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::event::{Event, Events, What};
+use super::event::{Broken, Sink, Style};
 use super::text::Chunk;
 use crate::base::pointer::Pointer;
 
@@ -23,7 +23,7 @@ pub(super) fn find(chunk: &Chunk<'_>, skip: usize, wanted: &[Pointer]) -> Vec<us
     }
     let mut walk = Walk { names: &names, found: &mut found, frames: Vec::new() };
     // A document that can't be read on has no more places: its end is a fault of its own.
-    let _ = chunk.events(skip).guard(|events| walk.run(events));
+    let _ = chunk.events(skip).document(&mut walk);
     wanted.iter().map(|pointer| nearest(pointer, &found)).collect()
 }
 
@@ -58,23 +58,6 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
-    fn run(&mut self, events: &mut Events<'_>) {
-        while let Ok(Event { what, at }) = events.next() {
-            match what {
-                What::Document => {}
-                What::End | What::DocumentEnd => return,
-                What::Map { .. } => self.open(true, at),
-                What::List { .. } => self.open(false, at),
-                What::MapEnd | What::ListEnd => {
-                    self.frames.pop();
-                    self.after_value();
-                }
-                What::Scalar { text, .. } => self.leaf(Some(text), at),
-                What::Alias(_) => self.leaf(None, at),
-            }
-        }
-    }
-
     /// Notes the place of a value that starts here, and where it stands.
     fn enter(&mut self, at: usize) -> Option<Pointer> {
         let path = match self.frames.last() {
@@ -128,4 +111,38 @@ impl Walk<'_> {
             frame.entries += 1;
         }
     }
+}
+
+impl Sink for Walk<'_> {
+    type Stop = ();
+
+    fn document(&mut self, _: usize) {}
+
+    fn scalar(&mut self, text: String, _: Style, _: Option<String>, _: Option<String>, at: usize) -> Result<(), ()> {
+        self.leaf(Some(text), at);
+        Ok(())
+    }
+
+    fn map(&mut self, _: Option<String>, at: usize) -> Result<(), ()> {
+        self.open(true, at);
+        Ok(())
+    }
+
+    fn list(&mut self, _: Option<String>, at: usize) -> Result<(), ()> {
+        self.open(false, at);
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), ()> {
+        self.frames.pop();
+        self.after_value();
+        Ok(())
+    }
+
+    fn alias(&mut self, _: String, at: usize) -> Result<(), ()> {
+        self.leaf(None, at);
+        Ok(())
+    }
+
+    fn broken(&mut self, _: Broken) {}
 }

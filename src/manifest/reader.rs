@@ -25,13 +25,13 @@ pub(super) struct Piece<'p> {
     chunk: &'p Chunk<'p>,
     home: Home,
     index: usize,
-    counted: Cell<Counted>,
+    counted: &'p Cell<Counted>,
 }
 
 impl<'p> Piece<'p> {
     /// The document of a chunk that begins at a byte of it.
-    pub(super) fn new(chunk: &'p Chunk<'p>, skip: usize, index: usize) -> Self {
-        Self { chunk, home: chunk.home(skip), index, counted: Cell::default() }
+    pub(super) fn new(chunk: &'p Chunk<'p>, counted: &'p Cell<Counted>, skip: usize, index: usize) -> Self {
+        Self { chunk, home: chunk.home(skip), index, counted }
     }
 
     fn find(&self, wanted: &[Pointer]) -> Vec<usize> {
@@ -49,8 +49,13 @@ pub(super) struct Reader<'r> {
     warnings: Vec<Warning>,
     /// Faults over the limit.
     more: usize,
+<<<<<<< HEAD
     /// Whether fields that the server owns stay.
     whole: bool,
+=======
+    /// Bytes of memory that the values take, by estimate.
+    pub(super) memory: usize,
+>>>>>>> manifest
 }
 
 impl<'r> Reader<'r> {
@@ -63,7 +68,11 @@ impl<'r> Reader<'r> {
             faults: Vec::new(),
             warnings: Vec::new(),
             more: 0,
+<<<<<<< HEAD
             whole: false,
+=======
+            memory: 0,
+>>>>>>> manifest
         }
     }
 
@@ -84,6 +93,7 @@ impl<'r> Reader<'r> {
             damaged: self.damaged,
             faults: self.faults,
             warnings: self.warnings,
+            memory: self.memory,
         }
     }
 
@@ -106,7 +116,7 @@ impl<'r> Reader<'r> {
     }
 
     fn at(&self, piece: &Piece<'_>, byte: usize) -> At {
-        let (line, column) = piece.chunk.place(byte, &piece.counted);
+        let (line, column) = piece.chunk.place(byte, piece.counted);
         At { file: self.file.path.clone(), document: piece.index, line, column }
     }
 

@@ -271,7 +271,7 @@ fn underscored(text: &str) -> Meaning {
 fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let number = |s: &str, max: usize| {
-        (1..=max).contains(&s.len()) && s.bytes().all(|b| b.is_ascii_digit()) && s.trim_start_matches('0') != ""
+        (1..=max).contains(&s.len()) && s.bytes().all(|b| b.is_ascii_digit()) && s.bytes().any(|b| b != b'0')
     };
     matches!(parts.as_slice(), [y, m, d]
         if y.len() == 4 && number(y, 4) && number(m, 2) && number(d, 2)
@@ -281,7 +281,7 @@ fn is_date(text: &str) -> bool {
 /// Standard base64 with padding; line ends are passed over.
 fn base64(text: &str) -> Option<Vec<u8>> {
     let symbols: Vec<u8> = text.bytes().filter(|b| !matches!(b, b'\r' | b'\n')).collect();
-    if symbols.len() % 4 != 0 {
+    if !symbols.len().is_multiple_of(4) {
         return None;
     }
     let body = symbols.strip_suffix(b"==").or_else(|| symbols.strip_suffix(b"=")).unwrap_or(&symbols);

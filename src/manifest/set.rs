@@ -1,6 +1,7 @@
 //! All manifests of a commit.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -28,7 +29,19 @@ pub fn assemble<F>(files: F, limits: &Limits) -> ManifestSet
 where
     F: IntoParallelIterator<Item = (RepoPath, Vec<u8>)>,
 {
-    let readings = files.into_par_iter().map(|(path, text)| read_file(&path, text, limits)).collect();
+    let memory = AtomicUsize::new(0);
+    let readings = files
+        .into_par_iter()
+        .filter_map(|(path, text)| {
+            // Over the limit the commit is refused anyway.
+            if memory.load(Ordering::Relaxed) > limits.total_memory {
+                return None;
+            }
+            let reading = read_file(&path, text, limits);
+            memory.fetch_add(reading.memory, Ordering::Relaxed);
+            Some(reading)
+        })
+        .collect();
     ManifestSet::join(readings, limits)
 }
 
@@ -38,9 +51,10 @@ impl ManifestSet {
         readings.sort_unstable_by(|a, b| a.file.path.cmp(&b.file.path));
         let mut set = Self::default();
         set.documents.reserve(readings.iter().map(|reading| reading.documents.len()).sum());
-        let mut bytes = 0usize;
+        let (mut bytes, mut memory) = (0usize, 0usize);
         for reading in readings {
             bytes = bytes.saturating_add(reading.file.text.len());
+            memory = memory.saturating_add(reading.memory);
             set.documents.extend(reading.documents);
             set.damaged.extend(reading.damaged);
             set.faults.extend(reading.faults);
@@ -49,13 +63,14 @@ impl ManifestSet {
         }
         let mut bound = |what: &str, count: usize, limit: usize| {
             if count > limit {
-                let text = format!("the commit has {count} {what}, more than the {limit} allowed");
+                let text = format!("the commit has more {what} than the {limit} allowed");
                 set.faults.push(Fault::new(rules::SIZE_LIMIT, text));
             }
         };
         bound("manifest files", set.files.len(), limits.files);
         bound("objects", set.documents.len(), limits.documents);
         bound("bytes of manifests", bytes, limits.total_bytes);
+        bound("bytes of memory for its values", memory, limits.total_memory);
         set
     }
 

@@ -150,25 +150,26 @@ impl<'t> Chunk<'t> {
             })
     }
 
-    /// Line and column in the file of a byte of the text, both from 1, in characters. Places are cheap in rising order.
+    /// Line and column in the file of a byte of the text, both from 1, in characters. It counts from the place counted
+    /// last, so that places near each other are cheap.
     pub(super) fn place(&self, at: usize, counted: &Cell<Counted>) -> (u32, u32) {
         let at = self.boundary(at);
-        let mut now = counted.get();
-        if now.at > at {
-            now = Counted::default();
-        }
-        let passed = &self.text[now.at..at];
-        now.lines += newlines(passed);
-        let line = match passed.rfind('\n') {
-            Some(end) => {
-                now.column = 0;
-                &passed[end + 1..]
+        let last = counted.get();
+        let (low, high) = (at.min(last.at), at.max(last.at));
+        let between = &self.text[low..high];
+        let mut now = Counted { at, ..last };
+        if at >= last.at {
+            now.lines += newlines(between);
+            match between.rfind('\n') {
+                Some(end) => now.column = width(&between[end + 1..]),
+                None => now.column += width(between),
             }
-            None => passed,
-        };
-        // A byte order mark has no width.
-        now.column += u32::try_from(line.chars().filter(|&c| c != '\u{feff}').count()).unwrap_or(0);
-        now.at = at;
+        } else if between.contains('\n') {
+            now.lines -= newlines(between);
+            now.column = width(self.text[..at].rsplit('\n').next().unwrap_or_default());
+        } else {
+            now.column -= width(between);
+        }
         counted.set(now);
         (self.first_line + now.lines, now.column + 1)
     }
@@ -232,6 +233,13 @@ fn separator(text: &str) -> Option<Cut> {
         at += 3;
     }
     None
+}
+
+/// Characters; a byte order mark has no width.
+fn width(text: &str) -> u32 {
+    let chars =
+        if text.contains('\u{feff}') { text.replace('\u{feff}', "").chars().count() } else { text.chars().count() };
+    u32::try_from(chars).unwrap_or(u32::MAX - 1)
 }
 
 fn newlines(text: &str) -> u32 {

@@ -2,15 +2,16 @@
 
 use std::cell::Cell;
 use std::io::{BufRead, Read};
+use std::rc::Rc;
 
 use libyaml_safer::{ErrorKind, EventData, MappingStyle, Parser, ScalarStyle, SequenceStyle};
 
-use super::event::{Broken, Event, Style, What};
+use super::event::{Broken, Sink, Step, Style};
 
 /// The text as the parser takes it in: a copy, so that the parser can outlive it, and a piece at a time, so that the
 /// parser's queue of characters stays small.
 struct Feed {
-    bytes: Vec<u8>,
+    bytes: Rc<Vec<u8>>,
     at: usize,
 }
 
@@ -36,15 +37,24 @@ impl BufRead for Feed {
     }
 }
 
-thread_local! {
-    /// A parser that is used again: its buffers are large, and a new one per file costs more than the parsing.
-    static SPARE: Cell<Option<Box<Parser<Feed>>>> = const { Cell::new(None) };
+/// A parser and a buffer for its text.
+struct Tools {
+    parser: Box<Parser<Feed>>,
+    bytes: Rc<Vec<u8>>,
 }
+
+thread_local! {
+    /// Used again and again: new ones for each file would cost more than the parsing.
+    static SPARE: Cell<Option<Tools>> = const { Cell::new(None) };
+}
+
+/// A buffer that grew over this is not kept.
+const KEPT_BYTES: usize = 1 << 20;
 
 /// The events of one YAML text.
 pub(super) struct YamlEvents<'t> {
-    /// `None` once it panicked: then its state can't be trusted.
-    parser: Option<Box<Parser<Feed>>>,
+    /// `None` once the parser panicked: then its state can't be trusted.
+    tools: Option<Tools>,
     text: &'t str,
     /// Bytes of the byte order mark before the text that the parser sees.
     skipped: usize,
@@ -58,9 +68,11 @@ pub(super) struct YamlEvents<'t> {
 
 impl Drop for YamlEvents<'_> {
     fn drop(&mut self) {
-        if let Some(mut parser) = self.parser.take() {
-            parser.reset();
-            SPARE.set(Some(parser));
+        if let Some(mut tools) = self.tools.take() {
+            tools.parser.reset();
+            if tools.bytes.capacity() <= KEPT_BYTES {
+                SPARE.set(Some(tools));
+            }
         }
     }
 }
@@ -76,67 +88,67 @@ impl<'t> YamlEvents<'t> {
                 .is_none_or(|c| matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}'))
         };
         let stray_mark = bare.match_indices(MARK).map(|(at, _)| at).find(begins_line);
-        let mut parser = SPARE.take().unwrap_or_else(|| Box::new(Parser::new()));
-        parser.set_input(Feed { bytes: bare.as_bytes().to_vec(), at: 0 });
+        let mut tools = SPARE.take().unwrap_or_else(|| Tools { parser: Box::new(Parser::new()), bytes: Rc::default() });
+        // The parser gave its share back when it was reset.
+        let bytes = Rc::make_mut(&mut tools.bytes);
+        bytes.clear();
+        bytes.extend_from_slice(bare.as_bytes());
+        tools.parser.set_input(Feed { bytes: Rc::clone(&tools.bytes), at: 0 });
         let skipped = text.len() - bare.len();
-        Self { parser: Some(parser), text: bare, skipped, last: 0, stray_mark, flow: 0 }
+        Self { tools: Some(tools), text: bare, skipped, last: 0, stray_mark, flow: 0 }
     }
 
-    #[inline]
-    pub(super) fn next(&mut self) -> Result<Event, Broken> {
+    /// Gives the next event to a sink.
+    pub(super) fn step<S: Sink>(&mut self, sink: &mut S) -> Result<Step, S::Stop> {
         if let Some(at) = self.stray_mark {
-            return Err(Broken { at: at + self.skipped, text: "found a byte order mark inside the text" });
+            let at = at + self.skipped;
+            return Err(sink.broken(Broken { at, text: "found a byte order mark inside the text" }));
         }
-        loop {
-            let Some(parser) = &mut self.parser else { return Err(self.lost()) };
-            let event = match parser.parse() {
-                Ok(event) => event,
-                Err(error) => return Err(self.broken(&error)),
-            };
-            #[allow(clippy::cast_possible_truncation, reason = "an index into a text in memory")]
-            let (start, end) = (event.start_mark.index as usize, event.end_mark.index as usize);
-            self.last = end + self.skipped;
-            let what = match event.data {
-                EventData::Scalar { anchor, tag, value, style, .. } => {
-                    if style == ScalarStyle::DoubleQuoted && self.escapes_slash(start, end) {
-                        return Err(Broken { at: start + self.skipped, text: "found unknown escape character \\/" });
-                    }
-                    // kubectl's parser ends a plain scalar in flow style there.
-                    if style == ScalarStyle::Plain && self.flow > 0 && value.contains('?') {
-                        return Err(Broken { at: start + self.skipped, text: "did not find expected ',' before '?'" });
-                    }
-                    let style = if style == ScalarStyle::Plain { Style::Plain } else { Style::Text };
-                    What::Scalar { text: value, style, tag, anchor }
+        let Some(Tools { parser, .. }) = &mut self.tools else { return Err(sink.broken(self.lost())) };
+        let event = match parser.parse() {
+            Ok(event) => event,
+            Err(error) => return Err(sink.broken(self.broken(&error))),
+        };
+        #[allow(clippy::cast_possible_truncation, reason = "an index into a text in memory")]
+        let (start, end) = (event.start_mark.index as usize, event.end_mark.index as usize);
+        let at = start + self.skipped;
+        self.last = end + self.skipped;
+        match event.data {
+            EventData::Scalar { anchor, tag, value, style, .. } => {
+                if style == ScalarStyle::DoubleQuoted && self.escapes_slash(start, end) {
+                    return Err(sink.broken(Broken { at, text: "found unknown escape character \\/" }));
                 }
-                EventData::MappingStart { anchor, style, .. } => {
-                    self.flow += usize::from(self.flow > 0 || style == MappingStyle::Flow);
-                    What::Map { anchor }
+                // kubectl's parser ends a plain scalar in flow style there.
+                if self.flow > 0 && style == ScalarStyle::Plain && value.contains('?') {
+                    return Err(sink.broken(Broken { at, text: "did not find expected ',' before '?'" }));
                 }
-                EventData::SequenceStart { anchor, style, .. } => {
-                    self.flow += usize::from(self.flow > 0 || style == SequenceStyle::Flow);
-                    What::List { anchor }
-                }
-                EventData::MappingEnd => {
-                    self.flow = self.flow.saturating_sub(1);
-                    What::MapEnd
-                }
-                EventData::SequenceEnd => {
-                    self.flow = self.flow.saturating_sub(1);
-                    What::ListEnd
-                }
-                EventData::Alias { anchor } => What::Alias(anchor),
-                EventData::DocumentStart { .. } => What::Document,
-                EventData::DocumentEnd { .. } => What::DocumentEnd,
-                EventData::StreamEnd => What::End,
-                EventData::StreamStart { .. } => continue,
-            };
-            return Ok(Event { what, at: start + self.skipped });
+                let style = if style == ScalarStyle::Plain { Style::Plain } else { Style::Text };
+                sink.scalar(value, style, tag, anchor, at)?;
+            }
+            EventData::MappingStart { anchor, style, .. } => {
+                self.flow += usize::from(self.flow > 0 || style == MappingStyle::Flow);
+                sink.map(anchor, at)?;
+            }
+            EventData::SequenceStart { anchor, style, .. } => {
+                self.flow += usize::from(self.flow > 0 || style == SequenceStyle::Flow);
+                sink.list(anchor, at)?;
+            }
+            EventData::MappingEnd | EventData::SequenceEnd => {
+                self.flow = self.flow.saturating_sub(1);
+                sink.close()?;
+            }
+            EventData::Alias { anchor } => sink.alias(anchor, at)?,
+            EventData::DocumentStart { .. } => sink.document(at),
+            EventData::DocumentEnd { .. } => return Ok(Step::DocumentEnd),
+            EventData::StreamEnd => return Ok(Step::End),
+            EventData::StreamStart { .. } => {}
         }
+        Ok(Step::More)
     }
 
     /// The parser panicked on what follows.
     pub(super) fn lost(&mut self) -> Broken {
-        self.parser = None;
+        self.tools = None;
         Broken { at: self.last, text: "the text after this is not understood" }
     }
 

@@ -1,5 +1,7 @@
 //! Manifest files: what is read, what is refused, and at which place.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod ignore_rules;
 mod lists;
 mod properties;

@@ -259,6 +259,7 @@ fn every_limit_refuses_with_a_text_of_its_own() {
     let deep = format!("{}a: {}{}\n", config_map("a"), "[".repeat(200), "]".repeat(200));
     let cases = [
         (Limits { file_bytes: 10, ..base }, config_map("a"), "bytes"),
+        (Limits { file_memory: 900, ..base }, config_map("a"), "memory"),
         (base, deep, "deep"),
         (Limits { documents_per_file: 1, ..base }, format!("{}---\n{}", config_map("a"), config_map("b")), "documents"),
         (Limits { alias_nodes: 3, ..base }, format!("{}a: &a [x, x, x]\nb: *a\n", config_map("a")), "aliases"),

@@ -43,7 +43,8 @@ fn a_commit_has_limits_too() {
     for (limits, word) in [
         (Limits { files: 1, ..base }, "files"),
         (Limits { documents: 1, ..base }, "objects"),
-        (Limits { total_bytes: 70, ..base }, "bytes"),
+        (Limits { total_bytes: 70, ..base }, "bytes of manifests"),
+        (Limits { total_memory: 3000, ..base }, "memory"),
     ] {
         let set = assemble(files(&["a.yaml", "b.yaml"]), &limits);
         assert_eq!(set.faults().len(), 1, "{word}");

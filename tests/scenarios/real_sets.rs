@@ -53,7 +53,7 @@ const SETS: [Set; 2] = [
             "release/kubernetes-manifests.yaml",
             "value: \"8080\"",
             "value: \"8081\"",
-            "Deployment.apps/default/emailservice",
+            "Deployment.apps/default/frontend",
             "/spec/template/spec/containers/0/env/0/value",
         ),
         removed: ("", ""),

@@ -9,6 +9,7 @@ mod packs;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -94,9 +95,19 @@ impl Mirror {
         let result = fetch::run(job, progress);
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
         result?;
-        let path = self.place.folder.join(FETCHED);
-        fs::write(&path, now.as_millis().to_string()).map_err(|error| MirrorError::Cache { path, error })?;
+        self.note_fetch(now)?;
         Ok(Fetched { commit: self.resolve(ref_)?, at: now })
+    }
+
+    /// Others read the note while it is written: it is put in place whole.
+    fn note_fetch(&self, now: Moment) -> Result<(), MirrorError> {
+        let path = self.place.folder.join(FETCHED);
+        let write = || {
+            let mut file = tempfile::NamedTempFile::new_in(&self.place.folder)?;
+            file.write_all(now.as_millis().to_string().as_bytes())?;
+            file.persist(&path).map(|_| ()).map_err(|error| error.error)
+        };
+        write().map_err(|error| MirrorError::Cache { path: path.clone(), error })
     }
 
     /// When it was last fetched; `None` if never.

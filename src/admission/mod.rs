@@ -10,6 +10,8 @@ pub mod catalogue;
 mod check;
 mod checked;
 mod declared;
+mod facts;
+mod judge;
 mod kinds;
 mod left_alone;
 pub mod on_draft;
@@ -19,7 +21,14 @@ mod rules;
 
 pub use check::check;
 pub use checked::{Checked, CheckedSet, Wants};
+pub use facts::{TargetFacts, facts};
+pub use judge::judge;
 pub use left_alone::{LEFT_ALONE, left_alone};
 pub use quotes::{Quote, Quotes};
 pub use rejection::{Refusal, Rejection};
 pub use rules::policies::{Policies, unknown_waivers};
+
+/// The target could not be read.
+pub const TARGET_UNREADABLE: crate::base::fault::RuleId = crate::base::fault::RuleId::new("target-unreadable");
+/// A finished plan that breaks a promise: a fault of Holdfast's own.
+pub const BROKEN_PLAN: crate::base::fault::RuleId = crate::base::fault::RuleId::new("broken-plan");

@@ -11,3 +11,4 @@ pub mod pointer;
 pub mod resource;
 pub mod sensitive;
 pub mod text;
+pub mod yaml;

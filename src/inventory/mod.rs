@@ -3,9 +3,11 @@
 mod mark;
 mod record;
 mod row;
+mod seen;
 mod warrant;
 
 pub use mark::{BadMark, OWNER_ANNOTATION, OwnerMark};
 pub use record::{Binding, SourceRecord};
 pub use row::{Inventory, Permissions, PrunePermission, Released, Row};
+pub use seen::seen_digest;
 pub use warrant::{LiveIdentity, Mismatch, PruneWarrant};

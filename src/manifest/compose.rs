@@ -65,6 +65,7 @@ pub(super) struct Composer<'c> {
     frames: Vec<Frame>,
     anchors: Anchors,
     nodes: usize,
+    began: usize,
     done: Composed,
 }
 
@@ -81,8 +82,14 @@ impl<'c> Composer<'c> {
             frames: Vec::with_capacity(16),
             anchors: Anchors::default(),
             nodes: 0,
+            began: 0,
             done,
         }
+    }
+
+    /// Where the last document began.
+    pub(super) fn began(&self) -> usize {
+        self.began
     }
 
     /// Reads the next document; `None` at the end.
@@ -99,6 +106,7 @@ impl<'c> Composer<'c> {
                 What::MapEnd | What::ListEnd => self.close()?,
                 What::Alias(name) => self.alias(&name, at)?,
                 What::Document => {
+                    self.began = at;
                     self.nodes = 0;
                     self.anchors = Anchors::default();
                 }
@@ -111,7 +119,8 @@ impl<'c> Composer<'c> {
         }
     }
 
-    fn broken(&mut self, broken: &Broken) -> Stopped {
+    /// The text can't be read on.
+    pub(super) fn broken(&mut self, broken: &Broken) -> Stopped {
         self.flaw(rules::YAML_SYNTAX, broken.at, None, broken.text);
         Stopped
     }

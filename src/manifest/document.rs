@@ -1,5 +1,6 @@
 //! A document of a manifest file, and how its fields are found in the file again.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -7,7 +8,7 @@ use serde_json::Value;
 use super::anchor::Surprise;
 use super::compose::joined;
 use super::locate::find;
-use super::text::Text;
+use super::text::{Home, Text};
 use crate::base::fault::At;
 use crate::base::path::RepoPath;
 use crate::base::pointer::Pointer;
@@ -50,15 +51,6 @@ pub struct Document {
     pub(super) home: Home,
 }
 
-/// Where a document is read from again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Home {
-    /// Of the pieces of the file, from 0.
-    pub(super) chunk: usize,
-    /// Of the documents in the piece, from 0.
-    pub(super) nth: usize,
-}
-
 impl Document {
     /// The place where the document starts.
     pub fn at(&self) -> At {
@@ -74,16 +66,19 @@ impl Document {
 
     /// The places of several pointers, in their order; the file is read once.
     pub fn locate_all(&self, pointers: &[Pointer]) -> Vec<At> {
-        let Ok(text) = Text::decode(&self.file.text) else { return vec![self.at(); pointers.len()] };
-        let Some(chunk) = text.chunks().nth(self.home.chunk) else { return vec![self.at(); pointers.len()] };
+        let text = Text::decode(&self.file.text).ok();
+        let Some(chunk) = text.as_ref().and_then(|text| text.chunk(&self.home)) else {
+            return vec![self.at(); pointers.len()];
+        };
         let whole: Vec<Pointer> = match &self.item {
             None => pointers.to_vec(),
             Some(item) => pointers.iter().map(|pointer| joined(item, pointer)).collect(),
         };
+        let counted = Cell::default();
         let place = |byte: usize| {
-            let (line, column) = chunk.place(byte);
+            let (line, column) = chunk.place(byte, &counted);
             At { line, column, ..self.at() }
         };
-        find(&chunk, self.home.nth, &whole).into_iter().map(place).collect()
+        find(&chunk, self.home.skip, &whole).into_iter().map(place).collect()
     }
 }

@@ -1,5 +1,7 @@
 //! The events that both readers give, YAML and JSON, and that a document is composed from.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::json::JsonEvents;
 use super::yaml::YamlEvents;
 
@@ -56,5 +58,14 @@ impl Events<'_> {
             Self::Yaml(events) => events.next(),
             Self::Json(events) => events.next(),
         }
+    }
+
+    /// Runs what reads events. The YAML parser panics on a few malformed texts (a tag right before a comma); to the
+    /// caller that is a text that can't be read on.
+    pub(super) fn guard<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> Result<T, Broken> {
+        catch_unwind(AssertUnwindSafe(|| read(self))).map_err(|_| match self {
+            Self::Yaml(events) => events.lost(),
+            Self::Json(events) => events.lost(),
+        })
     }
 }

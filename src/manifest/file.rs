@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::anchor::Spent;
 use super::compose::{Composer, Stopped};
-use super::document::{Document, Home, SourceFile};
+use super::document::{Document, SourceFile};
 use super::limits::Limits;
 use super::reader::{Piece, Reader};
 use super::text::Text;
@@ -71,20 +71,25 @@ fn byte_place(bytes: &[u8], at: usize) -> (u32, u32) {
 }
 
 fn read_text(text: &Text<'_>, limits: &Limits, reader: &mut Reader<'_>) {
-    let (mut spent, mut events) = (Spent::default(), None);
+    let mut spent = Spent::default();
     let mut index = 0;
     for (number, chunk) in text.chunks().enumerate() {
-        let events = chunk.events_in(&mut events);
+        let mut events = chunk.events(0);
         let mut composer = Composer::new(limits, &mut spent);
-        let mut nth = 0;
+        let mut documents = 0;
         loop {
-            let read = composer.document(events);
+            let read =
+                events.guard(|events| composer.document(events)).unwrap_or_else(|broken| Err(composer.broken(&broken)));
             let flaws = std::mem::take(&mut composer.flaws);
-            let piece = Piece { chunk: &chunk, home: Home { chunk: number, nth }, index: index + nth };
+            let piece = Piece::new(&chunk, composer.began(), index + documents);
             match read {
-                Ok(Some(document)) if nth > 0 && !chunk.is_stream() => {
+                Ok(Some(document)) if documents > 0 && !chunk.is_stream() => {
                     reader.fault(reader.fault_at(&piece, rules::YAML_SYNTAX, AFTER_END, document.at));
                     break;
+                }
+                Ok(Some(document)) if reader.is_full(index + documents) => {
+                    reader.fault(reader.fault_at(&piece, rules::SIZE_LIMIT, reader.too_many(), document.at));
+                    return;
                 }
                 Ok(Some(document)) => reader.document(&piece, document, flaws),
                 Ok(None) => break,
@@ -93,15 +98,15 @@ fn read_text(text: &Text<'_>, limits: &Limits, reader: &mut Reader<'_>) {
                     break;
                 }
             }
-            nth += 1;
+            documents += 1;
         }
         if let Some(at) = chunk.bad_separator {
-            let piece = Piece { chunk: &chunk, home: Home { chunk: number, nth: 0 }, index: index + 1 };
+            let piece = Piece::new(&chunk, 0, index + 1);
             reader.fault(reader.fault_at(&piece, rules::YAML_SYNTAX, BAD_SEPARATOR, at));
         }
         // A comment above the first separator is no document.
         if number > 0 || !chunk.is_blank() {
-            index += nth.max(1);
+            index += documents.max(1);
         }
     }
 }

@@ -30,9 +30,9 @@ pub(super) struct JsonEvents<'t> {
 }
 
 impl<'t> JsonEvents<'t> {
-    /// Reads a text.
-    pub(super) fn new(text: &'t str) -> Self {
-        Self { text, at: 0, state: State::Top, open: Vec::new() }
+    /// Reads a text from a byte on.
+    pub(super) fn new(text: &'t str, at: usize) -> Self {
+        Self { text, at, state: State::Top, open: Vec::new() }
     }
 
     pub(super) fn next(&mut self) -> Result<Event, Broken> {
@@ -65,6 +65,11 @@ impl<'t> JsonEvents<'t> {
                 },
             }
         }
+    }
+
+    /// Where the reader stands, as a fault.
+    pub(super) fn lost(&self) -> Broken {
+        Broken { at: self.at, text: "the text after this is not understood" }
     }
 
     fn peek(&self) -> Option<u8> {

@@ -35,7 +35,7 @@ impl Misfit {
 
 const IGNORE: &str = "if the file is meant for something else, list it under `ignore` or in .holdfastignore";
 
-/// Sorts a document into objects and faults. `limit` bounds the objects.
+/// Sorts a document into objects and faults. `limit` bounds both together.
 pub(super) fn judge(value: Value, encrypted: Option<Pointer>, limit: usize) -> (Vec<Object>, Vec<Misfit>) {
     let mut out = (Vec::new(), Vec::new());
     let sops = value.get("sops").is_some_and(is_sops).then(|| Pointer::root().key("sops"));
@@ -99,6 +99,10 @@ fn sort(
         out.1.push(nameless(&object, path));
         return;
     };
+    if api_version.matches('/').count() > 1 {
+        out.1.push(Misfit::new(&path.key("apiVersion"), "apiVersion is group/version, or a version alone"));
+        return;
+    }
     if api_version.starts_with("kustomize.config.k8s.io/") {
         let text = "a build file of kustomize is no Kubernetes object";
         out.1.push(
@@ -107,7 +111,14 @@ fn sort(
         );
         return;
     }
-    let is_list = matches!(object.get("items"), Some(Value::Array(_) | Value::Null));
+    let is_list = match object.get("items") {
+        None => false,
+        Some(Value::Array(_) | Value::Null) => true,
+        Some(_) => {
+            out.1.push(Misfit::new(&path.key("items"), "kubectl takes anything with `items` for a list of objects"));
+            return;
+        }
+    };
     match kind.strip_suffix("List") {
         Some(_) if is_list => flatten(object, path, limit, out),
         Some("") => out.1.push(Misfit::new(path, "the List has no items")),

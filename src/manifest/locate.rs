@@ -8,7 +8,7 @@ use crate::base::pointer::Pointer;
 
 /// The bytes at which the keys or entries of some fields start, in the chunk's text; for a field that isn't there, its
 /// nearest parent's, or of the `<<` that brought it. Of a repeated key the first.
-pub(super) fn find(chunk: &Chunk<'_>, nth: usize, wanted: &[Pointer]) -> Vec<usize> {
+pub(super) fn find(chunk: &Chunk<'_>, skip: usize, wanted: &[Pointer]) -> Vec<usize> {
     let mut found = HashMap::new();
     let mut names = HashSet::new();
     for pointer in wanted {
@@ -21,7 +21,9 @@ pub(super) fn find(chunk: &Chunk<'_>, nth: usize, wanted: &[Pointer]) -> Vec<usi
             }
         }
     }
-    Walk { names: &names, found: &mut found, frames: Vec::new() }.run(&mut chunk.events(), nth);
+    let mut walk = Walk { names: &names, found: &mut found, frames: Vec::new() };
+    // A document that can't be read on has no more places: its end is a fault of its own.
+    let _ = chunk.events(skip).guard(|events| walk.run(events));
     wanted.iter().map(|pointer| nearest(pointer, &found)).collect()
 }
 
@@ -56,15 +58,11 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
-    fn run(&mut self, events: &mut Events<'_>, nth: usize) {
-        let mut documents = 0;
-        // A document that can't be read on has no more places.
+    fn run(&mut self, events: &mut Events<'_>) {
         while let Ok(Event { what, at }) = events.next() {
             match what {
-                What::End => return,
-                What::Document => documents += 1,
-                What::DocumentEnd if documents > nth => return,
-                _ if documents <= nth => {}
+                What::Document => {}
+                What::End | What::DocumentEnd => return,
                 What::Map { .. } => self.open(true, at),
                 What::List { .. } => self.open(false, at),
                 What::MapEnd | What::ListEnd => {
@@ -73,7 +71,6 @@ impl Walk<'_> {
                 }
                 What::Scalar { text, .. } => self.leaf(Some(text), at),
                 What::Alias(_) => self.leaf(None, at),
-                What::DocumentEnd => {}
             }
         }
     }

@@ -154,6 +154,7 @@ fn meaning(text: &str) -> Meaning {
         b'.' => match text {
             ".nan" | ".NaN" | ".NAN" => Meaning::Float(f64::NAN),
             ".inf" | ".Inf" | ".INF" => Meaning::Float(f64::INFINITY),
+            _ if text.contains('_') => underscored(text),
             _ => finite(text),
         },
         b'+' | b'-' | b'0'..=b'9' => match text {
@@ -252,6 +253,17 @@ fn finite(text: &str) -> Meaning {
         Ok(float) if float.is_finite() => Meaning::Float(float),
         _ => Meaning::Text,
     }
+}
+
+/// A text that begins with a dot: the underscores stand as Go's `ParseFloat` wants them, between digits.
+fn underscored(text: &str) -> Meaning {
+    let parts = text.split('_');
+    let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    let last = parts.clone().count() - 1;
+    let fits = |(i, part): (usize, &str)| {
+        (i == 0 || digit(part.as_bytes().first())) && (i == last || digit(part.as_bytes().last()))
+    };
+    if parts.enumerate().all(fits) { finite(&text.replace('_', "")) } else { Meaning::Text }
 }
 
 /// A date as `!!timestamp` takes it. Times of day are refused: they are rare under a tag, and the reader's own rules for

@@ -24,16 +24,19 @@ pub(super) fn drop_server_owned(object: &mut Map<String, Value>) -> Vec<Pointer>
         dropped.push(Pointer::root().key("status"));
     }
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
-        let path = Pointer::root().key("metadata");
-        for key in METADATA {
-            if had_value(metadata.remove(key)) {
-                dropped.push(path.key(key));
+        let path = || Pointer::root().key("metadata");
+        // Nearly no manifest has any.
+        if metadata.keys().any(|key| METADATA.contains(&key.as_str())) {
+            for key in METADATA {
+                if had_value(metadata.remove(key)) {
+                    dropped.push(path().key(key));
+                }
             }
         }
         if let Some(Value::Object(annotations)) = metadata.get_mut("annotations")
             && annotations.remove(LAST_APPLIED).is_some()
         {
-            dropped.push(path.key("annotations").key(LAST_APPLIED));
+            dropped.push(path().key("annotations").key(LAST_APPLIED));
             if annotations.is_empty() {
                 metadata.remove("annotations");
             }

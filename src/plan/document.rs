@@ -94,19 +94,26 @@ pub enum Admitted {
 
 /// One field that changes; sensitive values are masked. The root pointer stands for a whole object made or deleted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Field {
     /// Where: list entries by index, in the object after the change where it is there, else before.
     pub path: Pointer,
     /// The live value; absent if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub before: Option<Value>,
     /// The value after; absent if it is removed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub after: Option<Value>,
+}
+
+/// A `null` that stands in the file is a value; only an absent key is none.
+fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
 }
 
 /// A field taken from another manager.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TakenField {
     /// The field.
     pub path: Pointer,
@@ -116,6 +123,7 @@ pub struct TakenField {
 
 /// A warning, of a Change or of the whole plan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WarningEntry {
     /// The rule that warns.
     pub rule: String,
@@ -140,7 +148,7 @@ pub struct WarningEntry {
 
 /// One Change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ChangeEntry {
     /// What is done.
     pub action: Action,
@@ -203,7 +211,7 @@ pub struct ChangeEntry {
 
 /// A resource that is as it is declared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct UnchangedEntry {
     /// The resource.
     pub id: ResourceId,
@@ -219,14 +227,12 @@ pub struct UnchangedEntry {
 
 /// One Source of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct SourceEntry {
     /// Its name.
     pub name: SourceName,
     /// Its ID on this target.
     pub id: SourceId,
-    /// The repository's URL in normal form, without credentials.
-    pub repository: String,
     /// The path inside it, as shown.
     pub path: String,
     /// The commit.
@@ -251,6 +257,7 @@ pub struct SourceEntry {
 
 /// The target of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TargetEntry {
     /// What stands behind.
     pub kind: TargetKind,
@@ -260,6 +267,7 @@ pub struct TargetEntry {
 
 /// How many Changes there are of each action.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Summary {
     /// Made anew.
     pub create: usize,
@@ -285,7 +293,7 @@ pub struct Summary {
 
 /// Permissions used, by name and count. They count at an apply only where the applier gives them again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Allowances {
     /// `--allow-deletes N`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -309,6 +317,7 @@ pub struct Allowances {
 
 /// A user policy that was waived.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Waiver {
     /// The policy.
     pub rule: String,
@@ -318,7 +327,7 @@ pub struct Waiver {
 
 /// The file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PlanDocument {
     /// [`FORMAT_VERSION`] of the build that wrote it.
     pub format_version: u32,

@@ -53,3 +53,34 @@ pub fn warning(paths: &[RepoPath]) -> Option<Warning> {
     let text = format!("uncommitted changes are not in the plan: {}{more}", named.join(", "));
     Some(Warning::new(rules::UNCOMMITTED, text).at(At::file(first)))
 }
+
+/// A file of a commit, for a configuration that is read from git.
+#[derive(Debug)]
+pub struct CommittedFile {
+    /// The work tree's top.
+    pub top: std::path::PathBuf,
+    /// The commit it was read from.
+    pub commit: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Reads `path` at `reference` in the repository around `folder`.
+///
+/// # Errors
+/// If there is no such repository, commit or file, or if the file has more than `limit` bytes.
+pub fn read_file(folder: &Path, reference: &str, path: &str, limit: usize) -> Result<CommittedFile, MirrorError> {
+    let unreadable = |text: String| MirrorError::Unreadable { url: folder.display().to_string(), text };
+    let failed = |e: git2::Error| unreadable(e.message().to_owned());
+    let repository = Repository::discover(folder).map_err(failed)?;
+    let top = repository.workdir().unwrap_or_else(|| repository.path()).to_owned();
+    let commit = repository.revparse_single(reference).and_then(|o| o.peel_to_commit()).map_err(failed)?;
+    let entry = commit.tree().and_then(|tree| tree.get_path(Path::new(path))).map_err(failed)?;
+    let odb = repository.odb().map_err(failed)?;
+    let (size, kind) = odb.read_header(entry.id()).map_err(failed)?;
+    if kind != git2::ObjectType::Blob || size > limit {
+        return Err(unreadable(format!("{path} is no file of at most {limit} bytes")));
+    }
+    let bytes = odb.read(entry.id()).map_err(failed)?.data().to_vec();
+    Ok(CommittedFile { top, commit: commit.id().to_string(), bytes })
+}

@@ -96,8 +96,10 @@ pub struct Batch {
     pub at: Moment,
     /// Who applies, as far as it is known.
     pub actor: String,
-    /// The plan; recorded, and refused a second time.
+    /// The plan; recorded.
     pub plan: PlanId,
+    /// The plan came from a file: if it is recorded already, nothing is written.
+    pub single_use: bool,
     /// The writes, in the plan's order.
     pub writes: Vec<Write>,
     /// The Sources' records and rows.

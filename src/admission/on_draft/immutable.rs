@@ -143,7 +143,8 @@ fn shrinks(row: &Row, field: &Field, live: &Value, was: &Value, will: &Value) ->
     // What the volume really has is the limit, where the target knows it.
     let was = live.pointer("/status/capacity/storage").unwrap_or(was);
     let (was, will) = (Quantity::of_value(was).ok()?, Quantity::of_value(will).ok()?);
-    (will < was).then(|| change(row, field.path, format!("a {} can grow, but not shrink from {was} to {will}", row.kind)))
+    (will < was)
+        .then(|| change(row, field.path, format!("a {} can grow, but not shrink from {was} to {will}", row.kind)))
 }
 
 fn judge_rest(schema: &KindSchema, row: &Row, rest: &Rest, live: &Value, after: &Value, found: &mut Vec<Change>) {

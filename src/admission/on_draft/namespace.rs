@@ -30,7 +30,9 @@ pub fn judge(considered: &[Considered<'_>], facts: &Facts<'_>) -> Vec<Fault> {
                 }
                 Some(NamespaceState::Terminating) => {
                     let text = format!("namespace {namespace} is being deleted and takes no new objects");
-                    Fault::new(RULE_TERMINATING, text).class(Class::Target).hint("wait until it is gone, then plan again")
+                    Fault::new(RULE_TERMINATING, text)
+                        .class(Class::Target)
+                        .hint("wait until it is gone, then plan again")
                 }
                 Some(NamespaceState::Active) => return None,
                 None if planned.contains(namespace) => return None,

@@ -27,7 +27,8 @@ pub(in crate::admission) fn judge(
         } else {
             format!("{what} is read as another value than its text looks like")
         };
-        let mut finding = Finding::new(AMBIGUOUS, surprise.pointer.clone(), text).hint("put it in quotes if a text is meant");
+        let mut finding =
+            Finding::new(AMBIGUOUS, surprise.pointer.clone(), text).hint("put it in quotes if a text is meant");
         finding.raw = raw.map(str::to_owned);
         match effect {
             Effect::Deny => findings.fault(finding),

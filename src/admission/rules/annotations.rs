@@ -135,7 +135,8 @@ impl Reading<'_> {
     fn permitted(&self, permission: GitPermission, findings: &mut Findings) -> bool {
         let permitted = self.spec.permits_in_git(permission);
         if !permitted {
-            let text = format!("{} has no effect: the Source's permitInGit doesn't list {}", self.key, permission.as_str());
+            let text =
+                format!("{} has no effect: the Source's permitInGit doesn't list {}", self.key, permission.as_str());
             findings.warn(Finding::new(PERMIT_IN_GIT, self.path(), text));
         }
         permitted
@@ -172,6 +173,7 @@ fn nearest(key: &str) -> Option<&'static str> {
     let wrong = plain(key);
     KNOWN.into_iter().find(|known| {
         let known = plain(known);
-        wrong == known || (known.len() > 3 && (wrong.starts_with(&known) || known.starts_with(&wrong)) && wrong.len() > 2)
+        wrong == known
+            || (known.len() > 3 && (wrong.starts_with(&known) || known.starts_with(&wrong)) && wrong.len() > 2)
     })
 }

@@ -84,6 +84,7 @@ pub(in crate::admission) fn kind(schema: &KindSchema, name: Option<&str>, spec: 
     if !schema.namespaced && !spec.may_write_cluster(&kind, name.unwrap_or_default()) {
         let what = name.map_or_else(String::new, |name| format!(" named {}", escape(name)));
         let text = format!("the Source {} may not write a cluster-scoped {kind}{what}", spec.name);
-        findings.fault(Finding::new(SCOPE, path(), text).hint(format!("list {kind} under the Source's `clusterKinds`")));
+        findings
+            .fault(Finding::new(SCOPE, path(), text).hint(format!("list {kind} under the Source's `clusterKinds`")));
     }
 }

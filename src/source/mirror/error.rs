@@ -140,6 +140,16 @@ pub enum MirrorError {
 }
 
 impl MirrorError {
+    /// Whether the repository was read and has no such ref.
+    pub fn is_missing_ref(&self) -> bool {
+        matches!(self, Self::NoHead(_) | Self::NoBranch { .. } | Self::NoTag { .. })
+    }
+
+    /// Whether a commit is no longer anywhere in the repository.
+    pub fn is_gone(&self) -> bool {
+        matches!(self, Self::CommitGone { .. })
+    }
+
     /// Whether another try may help.
     pub fn class(&self) -> Class {
         match self {

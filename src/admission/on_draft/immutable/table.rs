@@ -241,7 +241,12 @@ pub(super) static TABLE: &[Row] = &[
         "ValidatePriorityClassUpdate",
     ),
     row("node.k8s.io", "RuntimeClass", &[field("/handler")], "ValidateRuntimeClassUpdate"),
-    row("certificates.k8s.io", "CertificateSigningRequest", &[field("/spec")], "validateCertificateSigningRequestUpdate"),
+    row(
+        "certificates.k8s.io",
+        "CertificateSigningRequest",
+        &[field("/spec")],
+        "validateCertificateSigningRequestUpdate",
+    ),
     row("resource.k8s.io", "ResourceClaim", &[field("/spec")], "ValidateResourceClaimUpdate"),
     row("resource.k8s.io", "ResourceClaimTemplate", &[field("/spec")], "ValidateResourceClaimTemplateUpdate"),
     row(

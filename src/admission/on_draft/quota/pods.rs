@@ -128,9 +128,9 @@ fn most(sum: &mut Amounts, other: &Amounts) {
 pub(super) fn template<'v>(id: &ResourceId, object: &'v Value) -> Option<(&'static str, &'v Value)> {
     let path = match (id.group.as_str(), id.kind.as_str()) {
         ("", "Pod") => "/spec",
-        ("", "ReplicationController") | ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") | ("batch", "Job") => {
-            "/spec/template/spec"
-        }
+        ("", "ReplicationController")
+        | ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet")
+        | ("batch", "Job") => "/spec/template/spec",
         _ => return None,
     };
     object.pointer(path).map(|spec| (path, spec))
@@ -164,8 +164,5 @@ pub(super) fn has_ended(object: &Value) -> bool {
 
 /// Whether a quota of this resource refuses pods that don't say it (`podEvaluator.Constraints`).
 pub(super) fn must_be_said(resource: &str) -> bool {
-    matches!(
-        resource,
-        "cpu" | "memory" | "requests.cpu" | "requests.memory" | "limits.cpu" | "limits.memory"
-    )
+    matches!(resource, "cpu" | "memory" | "requests.cpu" | "requests.memory" | "limits.cpu" | "limits.memory")
 }

@@ -117,7 +117,8 @@ impl<'a> World<'a> {
         if names.iter().any(|name| name.starts_with("count/")) {
             let kinds = self.catalog.by_group_kind(&id.group_kind());
             let plural = kinds.first().map_or_else(|| format!("{}s", id.kind.to_lowercase()), |k| k.plural.clone());
-            let name = if id.group.is_empty() { format!("count/{plural}") } else { format!("count/{plural}.{}", id.group) };
+            let name =
+                if id.group.is_empty() { format!("count/{plural}") } else { format!("count/{plural}.{}", id.group) };
             usage.add(names, &name, id, one);
         }
         if !id.group.is_empty() {
@@ -138,11 +139,19 @@ impl<'a> World<'a> {
         }
     }
 
-    fn pods_of(&self, usage: &mut Usage<'a>, names: &BTreeSet<&str>, id: &'a ResourceId, object: &Value, quota: &Value) {
+    fn pods_of(
+        &self,
+        usage: &mut Usage<'a>,
+        names: &BTreeSet<&str>,
+        id: &'a ResourceId,
+        object: &Value,
+        quota: &Value,
+    ) {
         let Some((_, spec)) = pods::template(id, object) else { return };
         let controller = object.pointer("/metadata/ownerReferences").and_then(Value::as_array).into_iter().flatten();
         let mut controllers = controller.filter(|o| o.get("controller") == Some(&Value::Bool(true)));
-        let counted = |owner: &Value| owner.get("uid").and_then(Value::as_str).is_some_and(|u| self.workloads.contains(u));
+        let counted =
+            |owner: &Value| owner.get("uid").and_then(Value::as_str).is_some_and(|u| self.workloads.contains(u));
         if controllers.any(counted) || !scopes::has_pod(quota, spec) {
             return;
         }
@@ -156,7 +165,8 @@ impl<'a> World<'a> {
         for (resource, amount) in needs.requests {
             let amount = amount.checked_mul(count).unwrap_or(amount);
             usage.add(names, &format!("requests.{resource}"), id, amount);
-            if matches!(resource.as_str(), "cpu" | "memory" | "ephemeral-storage") || resource.starts_with("hugepages-") {
+            if matches!(resource.as_str(), "cpu" | "memory" | "ephemeral-storage") || resource.starts_with("hugepages-")
+            {
                 usage.add(names, &resource, id, amount);
             }
         }
@@ -166,7 +176,14 @@ impl<'a> World<'a> {
     }
 
     /// The claims that a StatefulSet makes, but for those that are there already.
-    fn claims_of(&self, usage: &mut Usage<'a>, names: &BTreeSet<&str>, id: &'a ResourceId, object: &Value, quota: &Value) {
+    fn claims_of(
+        &self,
+        usage: &mut Usage<'a>,
+        names: &BTreeSet<&str>,
+        id: &'a ResourceId,
+        object: &Value,
+        quota: &Value,
+    ) {
         let replicas = pods::count(id, object).clamp(0, 10_000);
         let first = object.pointer("/spec/ordinals/start").and_then(Value::as_i64).unwrap_or(0);
         for template in object.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array).into_iter().flatten() {
@@ -177,9 +194,11 @@ impl<'a> World<'a> {
             let prefix = format!("{name}-{}-", id.name);
             let there = self.objects.iter().filter(|(other, _)| {
                 other.is("", "PersistentVolumeClaim")
-                    && other.name.strip_prefix(&prefix).and_then(|n| n.parse::<i64>().ok()).is_some_and(|ordinal| {
-                        (first..first.saturating_add(replicas)).contains(&ordinal)
-                    })
+                    && other
+                        .name
+                        .strip_prefix(&prefix)
+                        .and_then(|n| n.parse::<i64>().ok())
+                        .is_some_and(|ordinal| (first..first.saturating_add(replicas)).contains(&ordinal))
             });
             let there = i64::try_from(there.count()).unwrap_or(replicas);
             claim(usage, names, id, template, (replicas - there).max(0));
@@ -215,7 +234,8 @@ fn service(object: &Value) -> (i64, i64) {
     match object.pointer("/spec/type").and_then(Value::as_str) {
         Some("NodePort") => (all, 0),
         Some("LoadBalancer") if object.pointer("/spec/allocateLoadBalancerNodePorts") == Some(&Value::Bool(false)) => {
-            let asked = ports.into_iter().flatten().filter(|p| p.get("nodePort").and_then(Value::as_i64).unwrap_or(0) > 0);
+            let asked =
+                ports.into_iter().flatten().filter(|p| p.get("nodePort").and_then(Value::as_i64).unwrap_or(0) > 0);
             (i64::try_from(asked.count()).unwrap_or(i64::MAX), 1)
         }
         Some("LoadBalancer") => (all, 1),

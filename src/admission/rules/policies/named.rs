@@ -111,7 +111,8 @@ fn resources(container: &Container<'_>, pod: &PodSpec<'_>, found: &mut Vec<Findi
 
 fn root(container: &Container<'_>, pod: &PodSpec<'_>) -> Option<Finding> {
     let setting = |key: &str| {
-        let of = |holder: &Value| holder.get("securityContext").and_then(|c| c.get(key)).filter(|v| !v.is_null()).cloned();
+        let of =
+            |holder: &Value| holder.get("securityContext").and_then(|c| c.get(key)).filter(|v| !v.is_null()).cloned();
         of(container.value).map(|v| (v, true)).or_else(|| of(pod.spec).map(|v| (v, false)))
     };
     let place = |own: bool, key: &str| {

@@ -38,7 +38,8 @@ pub(super) enum Role {
 impl<'v> PodSpec<'v> {
     /// All containers: main, init and ephemeral ones.
     pub(super) fn containers(&self) -> impl Iterator<Item = Container<'v>> {
-        let lists = [("containers", Role::Main), ("initContainers", Role::Init), ("ephemeralContainers", Role::Ephemeral)];
+        let lists =
+            [("containers", Role::Main), ("initContainers", Role::Init), ("ephemeralContainers", Role::Ephemeral)];
         let (spec, path) = (self.spec, self.path.clone());
         lists.into_iter().flat_map(move |(key, role)| {
             let path = path.key(key);

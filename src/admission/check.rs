@@ -288,9 +288,9 @@ impl Judge<'_> {
         let (api_version, kind) = (text(object.get("apiVersion"))?, text(object.get("kind"))?);
         let name = text(object.pointer("/metadata/name"))?;
         let schema = kinds::known(self.kinds, &GroupVersionKind::new(&api_version, &kind))?;
-        let namespace = schema.namespaced.then(|| {
-            text(object.pointer("/metadata/namespace")).or_else(|| self.spec.default_namespace.clone())
-        });
+        let namespace = schema
+            .namespaced
+            .then(|| text(object.pointer("/metadata/namespace")).or_else(|| self.spec.default_namespace.clone()));
         Some(id_of(&schema.gvk, namespace.flatten().as_deref(), name))
     }
 }

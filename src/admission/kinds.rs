@@ -120,11 +120,14 @@ fn read_target(documents: &[Document], definitions: &[Live]) -> (Vec<Crd>, BTree
     }
     let mut groups: BTreeSet<&str> = BTreeSet::new();
     for document in documents {
-        if let Some((group, _)) = document.value.get("apiVersion").and_then(Value::as_str).and_then(|v| v.split_once('/')) {
+        if let Some((group, _)) =
+            document.value.get("apiVersion").and_then(Value::as_str).and_then(|v| v.split_once('/'))
+        {
             groups.insert(group);
         }
     }
-    let used = |live: &&Live| live.object.pointer("/spec/group").and_then(Value::as_str).is_some_and(|g| groups.contains(g));
+    let used =
+        |live: &&Live| live.object.pointer("/spec/group").and_then(Value::as_str).is_some_and(|g| groups.contains(g));
     let used: Vec<&Live> = definitions.iter().filter(used).collect();
     let read: Vec<(&Live, Result<Crd, Vec<SchemaFault>>)> =
         used.into_par_iter().map(|live| (live, Crd::read(&live.object))).collect();

@@ -69,10 +69,8 @@ fn replicas(checked: &Checked, set: &CheckedSet, autoscalers: &[Live]) -> Option
             && text("name") == Some(id.name.as_str())
             && group == id.group
     };
-    let of_commit = set
-        .autoscalers()
-        .find(|hpa| targets(hpa.declared(), hpa.id().namespace.as_deref()))
-        .map(Checked::id);
+    let of_commit =
+        set.autoscalers().find(|hpa| targets(hpa.declared(), hpa.id().namespace.as_deref())).map(Checked::id);
     let live = || {
         autoscalers
             .iter()
@@ -83,7 +81,9 @@ fn replicas(checked: &Checked, set: &CheckedSet, autoscalers: &[Live]) -> Option
             .map(|hpa| &hpa.head.id)
     };
     let autoscaler = of_commit.or_else(live)?;
-    Some(format!("spec.replicas ({replicas}) of {id} is left alone: {autoscaler} scales it; take replicas out of the manifest"))
+    Some(format!(
+        "spec.replicas ({replicas}) of {id} is left alone: {autoscaler} scales it; take replicas out of the manifest"
+    ))
 }
 
 /// Certificate bundles that somebody else fills in.
@@ -160,7 +160,9 @@ fn ignored<'i>(checked: &Checked, live: &Value, ignore: &'i [IgnoreDrift]) -> Ve
 /// Whether a manager holds a field, something in it, or what it lies in. What can't be read holds nothing.
 fn holds(live: &Value, manager: &str, pointer: &Pointer) -> bool {
     let Ok(fields) = ManagedFields::of(live) else { return false };
-    fields.entries.iter().filter(|entry| entry.manager.as_str() == manager).any(|entry| {
-        entry.fields.pointers(live).iter().any(|held| held.is_within(pointer) || pointer.is_within(held))
-    })
+    fields
+        .entries
+        .iter()
+        .filter(|entry| entry.manager.as_str() == manager)
+        .any(|entry| entry.fields.pointers(live).iter().any(|held| held.is_within(pointer) || pointer.is_within(held)))
 }

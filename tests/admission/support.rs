@@ -15,7 +15,10 @@ use holdfast::source::url::RepositoryUrl;
 pub fn spec() -> SourceSpec {
     let url = RepositoryUrl::parse("https://git.example/shop.git", std::path::Path::new("/")).unwrap();
     let namespaces = Namespaces::Some(BTreeSet::from(["shop".to_owned()]));
-    SourceSpec { cluster_kinds: ClusterKinds::Any, ..SourceSpec::new(SourceName::parse("shop").unwrap(), url, namespaces) }
+    SourceSpec {
+        cluster_kinds: ClusterKinds::Any,
+        ..SourceSpec::new(SourceName::parse("shop").unwrap(), url, namespaces)
+    }
 }
 
 pub fn set(files: &[(&str, &str)]) -> ManifestSet {

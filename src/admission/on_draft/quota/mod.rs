@@ -60,11 +60,8 @@ pub fn judge(considered: &[Considered<'_>], facts: &Facts<'_>) -> Verdict {
             after.insert(change.id, object);
         }
     }
-    let quotas: Vec<Quota<'_>> = after
-        .iter()
-        .filter(|(id, _)| id.is("", "ResourceQuota"))
-        .map(|(id, object)| Quota { id, object })
-        .collect();
+    let quotas: Vec<Quota<'_>> =
+        after.iter().filter(|(id, _)| id.is("", "ResourceQuota")).map(|(id, object)| Quota { id, object }).collect();
     let mut verdict = Verdict::default();
     let mut worlds: BTreeMap<&str, (World<'_>, World<'_>)> = BTreeMap::new();
     for quota in &quotas {
@@ -88,11 +85,8 @@ fn sums(quota: &Quota<'_>, old: &World<'_>, new: &World<'_>, faults: &mut Vec<Fa
             continue;
         }
         let asked = total.checked_sub(used).unwrap_or(total);
-        let mut askers: Vec<ResourceId> = will
-            .by_object(name)
-            .filter(|(id, amount)| *amount > was.of(name, id))
-            .map(|(id, _)| id.clone())
-            .collect();
+        let mut askers: Vec<ResourceId> =
+            will.by_object(name).filter(|(id, amount)| *amount > was.of(name, id)).map(|(id, _)| id.clone()).collect();
         let more = askers.len().saturating_sub(MOST_ASKERS);
         askers.truncate(MOST_ASKERS);
         let mut text = format!(

@@ -170,7 +170,9 @@ fn compile(cel: &str) -> Result<Expression, String> {
     let expression = Expression::compile(cel).map_err(|bad| escape(&shorten(&bad.to_string(), 300)).into_owned())?;
     let unknown = expression.variables().into_iter().find(|v| !matches!(v.as_str(), "object" | "oldObject" | "source"));
     match unknown {
-        Some(name) => Err(format!("there is no variable {}: an expression has object, oldObject and source", escape(&name))),
+        Some(name) => {
+            Err(format!("there is no variable {}: an expression has object, oldObject and source", escape(&name)))
+        }
         None => Ok(expression),
     }
 }

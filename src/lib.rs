@@ -60,7 +60,7 @@
 pub mod admission;
 pub mod apply;
 pub mod base;
-//pub mod cli;
+pub mod cli;
 pub mod inventory;
 pub mod manifest;
 pub mod merge;

@@ -16,7 +16,7 @@ use crate::base::resource::ResourceId;
 use crate::inventory::{OWNER_ANNOTATION, OwnerMark, Released, Row, SourceRecord};
 use crate::plan::document::PlanDocument;
 use crate::plan::{Intent, RowChange, SealedPlan, SealedSource, Step, binding};
-use crate::target::{Batch, SourceCommit, TargetError, Write, Writer};
+use crate::target::{Batch, Reader, SourceCommit, TargetError, Write, Writer};
 
 /// How an apply is done.
 #[derive(Debug, Clone)]
@@ -80,36 +80,20 @@ impl<'t> Transaction<'t> {
         reviewed: &PlanDocument,
         options: ApplyOptions,
     ) -> Result<Self, ApplyError> {
-        let ids = {
+        // The plan is made on a snapshot, so that others aren't held up; it counts if nobody wrote until the lock was had.
+        let (ids, revision, early) = {
             let reader = context.target.reader()?;
-            prepared.source_ids(reader.as_ref())?
+            check(reader.as_ref(), prepared, reviewed, &options)?;
+            let early = planned(prepared, reader.as_ref(), context)?;
+            (prepared.source_ids(reader.as_ref())?, reader.revision()?, early)
         };
         let writer = context.target.writer(&ids, options.lock_timeout)?;
         let reader = writer.reader();
-        let identity = reader.identity()?;
-        if identity != reviewed.target.identity {
-            return Err(refused(false, vec![binding::wrong_target(reviewed, &identity)]));
-        }
-        if options.single_use && reader.was_applied(&reviewed.plan_id)? {
-            let text = "this plan was applied before; a plan is applied once";
-            return Err(refused(
-                true,
-                vec![
-                    Fault::new(binding::STALE_PLAN, text)
-                        .hint("make a new plan; if nothing changed there is nothing to do"),
-                ],
-            ));
-        }
-        if !prepared.serves_the_same(reader)? {
-            let text = "a CustomResourceDefinition of the target changed while the manifests were checked";
-            return Err(refused(true, vec![Fault::new(TARGET_MOVED, text).hint("try again")]));
-        }
-        let sealed = match prepared.plan(reader, context.clock.now()) {
-            Ok(sealed) => sealed,
-            Err(rejection) => {
-                let stale = rejection.faults().any(|fault| is_stale(fault.rule));
-                return Err(ApplyError::Refused(Box::new(Refused { rejection, stale })));
-            }
+        let sealed = if revision.is_some() && reader.revision()? == revision {
+            early
+        } else {
+            check(reader, prepared, reviewed, &options)?;
+            planned(prepared, reader, context)?
         };
         let mut moved = binding::moved(reviewed, sealed.document());
         moved.extend(unmerged(sealed.document(), &options));
@@ -134,6 +118,37 @@ impl<'t> Transaction<'t> {
         let written = writer.commit(batch)?;
         Ok(Receipt(written.receipt))
     }
+}
+
+/// What must be so before anything is planned: the first questions come first.
+fn check(
+    reader: &dyn Reader,
+    prepared: &Prepared<'_>,
+    reviewed: &PlanDocument,
+    options: &ApplyOptions,
+) -> Result<(), ApplyError> {
+    let identity = reader.identity()?;
+    if identity != reviewed.target.identity {
+        return Err(refused(false, vec![binding::wrong_target(reviewed, &identity)]));
+    }
+    if options.single_use && reader.was_applied(&reviewed.plan_id)? {
+        let text = "this plan was applied before; a plan is applied once";
+        let fault =
+            Fault::new(binding::STALE_PLAN, text).hint("make a new plan; if nothing changed there is nothing to do");
+        return Err(refused(true, vec![fault]));
+    }
+    if !prepared.serves_the_same(reader)? {
+        let text = "a CustomResourceDefinition of the target changed while the manifests were checked";
+        return Err(refused(true, vec![Fault::new(TARGET_MOVED, text).hint("try again")]));
+    }
+    Ok(())
+}
+
+fn planned(prepared: &Prepared<'_>, reader: &dyn Reader, context: &Context<'_>) -> Result<SealedPlan, ApplyError> {
+    prepared.plan(reader, context.clock.now()).map_err(|rejection| {
+        let stale = rejection.faults().any(|fault| is_stale(fault.rule));
+        ApplyError::Refused(Box::new(Refused { rejection, stale }))
+    })
 }
 
 /// Rules that say, at an apply, that the target moved on since the plan was reviewed.

@@ -177,6 +177,11 @@ impl TargetIdentity {
 }
 
 impl ApplyId {
+    /// Names an apply by a new UUIDv7.
+    pub fn new(uuid: uuid::Uuid) -> Self {
+        Self(uuid.to_string())
+    }
+
     /// Reads the ID of an apply.
     ///
     /// # Errors

@@ -3,7 +3,9 @@
 //! Imports nothing of this crate.
 
 pub mod clock;
+pub mod columns;
 pub mod digest;
+pub mod failpoint;
 pub mod fault;
 pub mod ids;
 pub mod path;

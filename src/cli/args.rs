@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
   holdfast init                                   start with a commented holdfast.yaml
   holdfast plan --out shop.plan.json              what would the newest commit change?
   holdfast apply shop.plan.json                   exactly that, or nothing")]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(flatten)]
     pub global: Global,
     #[command(subcommand)]
@@ -21,7 +21,8 @@ pub struct Cli {
 
 /// Options of every command.
 #[derive(Debug, Args)]
-pub struct Global {
+#[command(next_help_heading = "Options of every command")]
+pub(crate) struct Global {
     /// The configuration: a file, a folder, or git:REF:PATH
     #[arg(short, long = "file", value_name = "FILE|FOLDER", global = true)]
     pub file: Option<String>,
@@ -65,7 +66,7 @@ pub struct Global {
 
 /// How data is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub(crate) enum Format {
     /// Rows for people
     Table,
     /// A unified diff of YAML
@@ -78,9 +79,22 @@ pub enum Format {
     Yaml,
 }
 
+impl Format {
+    /// Its name on the command line.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Diff => "diff",
+            Self::Json => "json",
+            Self::Markdown => "markdown",
+            Self::Yaml => "yaml",
+        }
+    }
+}
+
 /// When colour is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Color {
+pub(crate) enum Color {
     /// On a terminal, unless NO_COLOR is set
     Auto,
     /// Always
@@ -91,7 +105,7 @@ pub enum Color {
 
 /// The form of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
+pub(crate) enum LogFormat {
     /// For people
     Text,
     /// One JSON object a line
@@ -101,7 +115,7 @@ pub enum LogFormat {
 /// Permissions, all by name and count; recorded in the plan, and given again at `apply PLAN`.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Permissions")]
-pub struct Permissions {
+pub(crate) struct Permissions {
     /// Allow at most so many deletes
     #[arg(long, value_name = "N")]
     pub allow_deletes: Option<usize>,
@@ -130,7 +144,8 @@ pub struct Permissions {
 
 /// Where commits come from.
 #[derive(Debug, Clone, Default, Args)]
-pub struct Fetching {
+#[command(next_help_heading = "Options")]
+pub(crate) struct Fetching {
     /// Fetch nothing: the mirror counts as it is
     #[arg(long)]
     pub offline: bool,
@@ -138,7 +153,8 @@ pub struct Fetching {
 
 /// How an apply waits.
 #[derive(Debug, Clone, Args)]
-pub struct Locking {
+#[command(next_help_heading = "Options")]
+pub(crate) struct Locking {
     /// How long to wait for another process that writes
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub lock_timeout: Duration,
@@ -159,7 +175,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Writes a commented holdfast.yaml
     #[command(after_help = "Example:\n  holdfast init      never over an existing file")]
     Init,
@@ -193,7 +209,9 @@ A PLAN has a . or / in its name, a SOURCE neither.")]
     #[command(after_help = "Examples:\n  holdfast render shop\n  holdfast render shop -o json")]
     Render(RenderArgs),
     /// Says what a rule asks, with an example
-    #[command(after_help = "Examples:\n  holdfast explain                  lists all rules\n  holdfast explain unknown-field")]
+    #[command(
+        after_help = "Examples:\n  holdfast explain                  lists all rules\n  holdfast explain unknown-field"
+    )]
     Explain {
         /// The rule
         rule: Option<String>,
@@ -230,8 +248,9 @@ A PLAN has a . or / in its name, a SOURCE neither.")]
 
 /// Options of `plan`.
 #[derive(Debug, Args)]
-pub struct PlanArgs {
+pub(crate) struct PlanArgs {
     /// The Sources; none is all of the configuration, planned together
+    #[arg(value_name = "SOURCE")]
     pub sources: Vec<String>,
     /// Save the plan
     #[arg(long, value_name = "FILE")]
@@ -247,7 +266,7 @@ pub struct PlanArgs {
 
 /// Options of `verify`.
 #[derive(Debug, Args)]
-pub struct VerifyArgs {
+pub(crate) struct VerifyArgs {
     /// The saved plan
     pub plan: PathBuf,
     #[command(flatten)]
@@ -258,7 +277,7 @@ pub struct VerifyArgs {
 
 /// Options of `apply`.
 #[derive(Debug, Args)]
-pub struct ApplyArgs {
+pub(crate) struct ApplyArgs {
     /// One saved plan, or Sources
     #[arg(value_name = "PLAN|SOURCE")]
     pub what: Vec<String>,
@@ -281,8 +300,9 @@ pub struct ApplyArgs {
 
 /// Options of `render`.
 #[derive(Debug, Args)]
-pub struct RenderArgs {
+pub(crate) struct RenderArgs {
     /// The Sources; none is all of the configuration
+    #[arg(value_name = "SOURCE")]
     pub sources: Vec<String>,
     #[command(flatten)]
     pub fetching: Fetching,
@@ -290,7 +310,7 @@ pub struct RenderArgs {
 
 /// Options of `history`.
 #[derive(Debug, Args)]
-pub struct HistoryArgs {
+pub(crate) struct HistoryArgs {
     #[command(subcommand)]
     pub command: Option<HistoryCommand>,
     /// At most so many entries
@@ -300,8 +320,9 @@ pub struct HistoryArgs {
 
 /// What of the history.
 #[derive(Debug, Subcommand)]
-pub enum HistoryCommand {
+pub(crate) enum HistoryCommand {
     /// The receipt of one apply, or the details of another entry
+    #[command(after_help = "Example:\n  holdfast history show 0198c0de -o json")]
     Show {
         /// The entry's ID, or the beginning of it
         id: String,
@@ -310,26 +331,30 @@ pub enum HistoryCommand {
 
 /// What of the Sources.
 #[derive(Debug, Subcommand)]
-pub enum SourceCommand {
+pub(crate) enum SourceCommand {
     /// Lists them: name, ID, commit, objects
+    #[command(after_help = "Example:\n  holdfast source list -o json")]
     List,
 }
 
 /// What with objects.
 #[derive(Debug, Subcommand)]
-pub enum ObjectCommand {
+pub(crate) enum ObjectCommand {
     /// Lists them
+    #[command(after_help = "Examples:\n  holdfast object list\n  holdfast object list --system -o json")]
     List {
         /// The built-in ones too
         #[arg(long)]
         system: bool,
     },
-    /// Prints one
+    /// Prints one; sensitive values are masked
+    #[command(after_help = "Example:\n  holdfast object get Deployment.apps/shop/web -o json")]
     Get {
         /// Kind/namespace/name, Kind.group/namespace/name or Kind/name
         id: String,
     },
     /// Makes or replaces objects
+    #[command(after_help = "Example:\n  holdfast object put by-hand.yaml --as ada")]
     Put {
         /// Files of manifests; - is standard input
         #[arg(required = true)]
@@ -339,6 +364,7 @@ pub enum ObjectCommand {
         actor: Option<String>,
     },
     /// Deletes objects
+    #[command(after_help = "Example:\n  holdfast object delete ConfigMap/shop/old --as ada")]
     Delete {
         /// Kind/namespace/name, Kind.group/namespace/name or Kind/name
         #[arg(required = true)]

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::Global;
 use super::env::Env;
-use super::exit::Failure;
-use crate::admission::Rejection;
+use super::exit::{Failure, Stop};
 use crate::base::ids::SourceName;
 use crate::source::config::{Config, ConfigFile, MAX_FILE, parse_repo_path, read_config_files};
 use crate::source::refs::RefSpec;
@@ -16,11 +15,11 @@ use crate::source::spec::SourceSpec;
 use crate::source::url::RepositoryUrl;
 
 /// The file's usual name.
-pub const FILE_NAME: &str = "holdfast.yaml";
+pub(crate) const FILE_NAME: &str = "holdfast.yaml";
 
 /// A configuration and where it came from.
 #[derive(Debug)]
-pub struct Found {
+pub(crate) struct Found {
     /// What it says.
     pub config: Config,
     /// For messages.
@@ -29,22 +28,8 @@ pub struct Found {
     pub base: PathBuf,
 }
 
-/// Why there is no configuration.
-pub enum NoConfig {
-    /// It can't be found or read.
-    Failure(Failure),
-    /// It has faults.
-    Rejected(Box<Rejection>),
-}
-
-impl From<Failure> for NoConfig {
-    fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
-    }
-}
-
 /// Finds the configuration: `--repository` alone, else `-f`, else `HOLDFAST_CONFIG`, else `holdfast.yaml` here or above.
-pub fn find(global: &Global, env: &Env) -> Result<Found, NoConfig> {
+pub(crate) fn find(global: &Global, env: &Env) -> Result<Found, Stop> {
     if let Some(repository) = &global.repository {
         return Ok(from_flags(repository, global, env)?);
     }
@@ -57,14 +42,11 @@ pub fn find(global: &Global, env: &Env) -> Result<Found, NoConfig> {
     if let Some(path) = &env.config {
         return read(&env.folder.join(path));
     }
-    for folder in env.folder.ancestors() {
+    for folder in searched(&env.folder) {
         let path = folder.join(FILE_NAME);
         if path.exists() {
             safe(folder)?;
             return read(&path);
-        }
-        if folder.join(".git").exists() {
-            break;
         }
     }
     Err(Failure::refused(format!("there is no {FILE_NAME} here or above, up to the repository's top"))
@@ -72,17 +54,32 @@ pub fn find(global: &Global, env: &Env) -> Result<Found, NoConfig> {
         .into())
 }
 
-/// A file in a folder that others can write may be anybody's.
-fn safe(folder: &Path) -> Result<(), Failure> {
-    let meta = fs::metadata(folder).map_err(|e| Failure::refused(format!("{}: {e}", folder.display())))?;
-    if meta.mode() & 0o022 == 0 || meta.mode() & 0o022 == 0o020 && meta.gid() == meta.uid() {
-        return Ok(());
+/// The present folder and those above it up to the repository's top; outside a repository the present folder alone.
+fn searched(here: &Path) -> Vec<&Path> {
+    match here.ancestors().position(|folder| folder.join(".git").exists()) {
+        Some(top) => here.ancestors().take(top + 1).collect(),
+        None => vec![here],
     }
-    Err(Failure::refused(format!("{} can be written by others, so its {FILE_NAME} is not read", folder.display()))
-        .hint("name it with -f if you trust it, or take the write permission away"))
 }
 
-fn read(path: &Path) -> Result<Found, NoConfig> {
+/// A file in a folder that others can write, or that is somebody else's, may be anybody's.
+fn safe(folder: &Path) -> Result<(), Failure> {
+    let failed = |e: std::io::Error| Failure::refused(format!("{}: {e}", folder.display()));
+    let meta = fs::metadata(folder).map_err(failed)?;
+    // A new file is the effective user's; there is no safer way to ask without a call to the C library.
+    let me = tempfile::tempfile().and_then(|file| file.metadata()).map_err(failed)?.uid();
+    let own = meta.uid() == me || meta.uid() == 0;
+    // A group of one's own is named as one's user on the usual systems.
+    let shared = meta.mode() & 0o002 != 0 || (meta.mode() & 0o020 != 0 && meta.gid() != meta.uid());
+    if own && !shared {
+        return Ok(());
+    }
+    let why = if own { "can be written by others" } else { "belongs to another user" };
+    Err(Failure::refused(format!("{} {why}, so its {FILE_NAME} is not used unasked", folder.display()))
+        .hint("name it with -f if you trust it"))
+}
+
+fn read(path: &Path) -> Result<Found, Stop> {
     let files = if path.is_dir() { folder_files(path)? } else { vec![path.to_owned()] };
     let base = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) }.to_owned();
     let mut texts = Vec::new();
@@ -92,17 +89,11 @@ fn read(path: &Path) -> Result<Found, NoConfig> {
     parse(&texts, &base, path.display().to_string())
 }
 
-fn parse(texts: &[(String, String)], base: &Path, origin: String) -> Result<Found, NoConfig> {
+fn parse(texts: &[(String, String)], base: &Path, origin: String) -> Result<Found, Stop> {
     let files: Vec<ConfigFile<'_>> = texts.iter().map(|(name, text)| ConfigFile { name, text, base }).collect();
     match read_config_files(&files) {
         Ok(config) => Ok(Found { config, origin, base: base.to_owned() }),
-        Err(faults) => {
-            let mut rejection = Rejection::new();
-            for fault in faults {
-                rejection.push(fault);
-            }
-            Err(NoConfig::Rejected(Box::new(rejection)))
-        }
+        Err(faults) => Err(faults.into()),
     }
 }
 
@@ -136,7 +127,7 @@ fn text(path: &Path) -> Result<String, Failure> {
 }
 
 /// `-f git:REF:PATH`: from a commit of the repository around the present folder.
-fn from_git(rest: &str, env: &Env) -> Result<Found, NoConfig> {
+fn from_git(rest: &str, env: &Env) -> Result<Found, Stop> {
     let Some((reference, path)) = rest.split_once(':') else {
         return Err(Failure::usage("-f git: needs git:REF:PATH").into());
     };
@@ -167,7 +158,8 @@ fn from_flags(repository: &str, global: &Global, env: &Env) -> Result<Found, Fai
         spec.ref_ = RefSpec::parse(text).map_err(|e| bad("--ref", &e))?;
     }
     if let Some(text) = &global.path {
-        spec.path = parse_repo_path(text).ok_or_else(|| Failure::usage(format!("--path: {text:?} is no path in a repository")))?;
+        spec.path = parse_repo_path(text)
+            .ok_or_else(|| Failure::usage(format!("--path: {text:?} is no path in a repository")))?;
     }
     let config = Config { sources: vec![spec], targets: Vec::new(), origin: Vec::new() };
     Ok(Found { config, origin: "the command line".to_owned(), base: env.folder.clone() })

@@ -10,7 +10,7 @@ use crate::base::clock::{Clock, Moment};
 
 /// What of the environment counts.
 #[derive(Debug, Clone)]
-pub struct Env {
+pub(crate) struct Env {
     /// `HOLDFAST_CONFIG`.
     pub config: Option<PathBuf>,
     /// Where mirrors are kept.
@@ -33,7 +33,7 @@ pub struct Env {
 
 impl Env {
     /// Reads the environment of this process.
-    pub fn of_process() -> Self {
+    pub(crate) fn of_process() -> Self {
         let path = |name: &str| filled(name).map(PathBuf::from);
         let cache = path("XDG_CACHE_HOME").or_else(|| path("HOME").map(|home| home.join(".cache")));
         let name = |name: &str| filled(name).and_then(|value| value.into_string().ok());
@@ -57,7 +57,7 @@ fn filled(name: &str) -> Option<OsString> {
 
 /// The wall clock.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct WallClock;
+pub(crate) struct WallClock;
 
 impl Clock for WallClock {
     fn now(&self) -> Moment {

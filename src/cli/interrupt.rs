@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use crate::apply::Interrupt;
 
 /// Makes the first signal ask and the second end the process at once: no commit can be torn by either.
-pub fn listen() -> std::io::Result<Interrupt> {
+pub(crate) fn listen() -> std::io::Result<Interrupt> {
     let asked = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&asked))?;

@@ -7,19 +7,19 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::source::mirror::Progress;
 
 /// A bar for one fetch after the other.
-pub struct Bar {
+pub(crate) struct Bar {
     bar: Mutex<Option<ProgressBar>>,
     shown: bool,
 }
 
 impl Bar {
     /// A bar that is shown, or not.
-    pub fn new(shown: bool) -> Self {
+    pub(crate) fn new(shown: bool) -> Self {
         Self { bar: Mutex::new(None), shown }
     }
 
     /// Takes the bar away.
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         if let Ok(mut bar) = self.bar.lock()
             && let Some(bar) = bar.take()
         {

@@ -1,25 +1,28 @@
 //! What a command that plans or applies needs: configuration, target, cache, chosen Sources.
 
 use super::args::{Fetching, Global, Permissions};
-use super::config::{self, Found, NoConfig};
+use super::config::{self, Found};
 use super::env::{Env, WallClock};
-use super::exit::Failure;
+use super::exit::{Failure, Stop};
 use super::output::Output;
 use super::progress::Bar;
 use super::target;
-use crate::admission::unknown_waivers;
+use crate::admission::{Rejection, unknown_waivers};
 use crate::apply::{Context, Interrupt, Request};
-use crate::base::ids::{CommitId, SourceName};
+use crate::base::clock::{Clock, Moment};
+use crate::base::ids::{ApplyId, CommitId, SourceName};
 use crate::manifest;
 use crate::plan::Grants;
-use crate::plan::document::{Allowances, Waiver};
+use crate::plan::binding::wrong_target;
+use crate::plan::document::{Allowances, PlanDocument, Waiver};
 use crate::source::limits;
 use crate::source::refs::RefSpec;
 use crate::source::spec::SourceSpec;
-use crate::target::sqlite::Embedded;
+use crate::target::Target;
+use crate::target::sqlite::{Access, Embedded};
 
 /// One command's surroundings.
-pub struct Session {
+pub(crate) struct Session {
     found: Found,
     target: Embedded,
     target_name: String,
@@ -35,13 +38,25 @@ pub struct Session {
 
 impl Session {
     /// Finds the configuration and opens its target.
-    pub fn open(global: &Global, fetching: &Fetching, env: &Env, output: &Output) -> Result<Self, NoConfig> {
+    ///
+    /// # Errors
+    /// If there is no configuration, it has faults, or its target can't be opened.
+    pub(crate) fn open(
+        global: &Global,
+        fetching: &Fetching,
+        access: Access,
+        env: &Env,
+        output: &Output,
+    ) -> Result<Self, Stop> {
         let found = config::find(global, env)?;
         output.note(&format!("configuration: {}", found.origin));
         let spec = target::choose(global.target.as_deref(), &found.config.targets, &found.base, &env.folder)?;
-        let opened = target::open(&spec)?;
-        let cache = env.cache.clone().ok_or_else(|| Failure::refused("neither XDG_CACHE_HOME nor HOME is set, so there is no place for mirrors"))?;
-        let interrupt = super::interrupt::listen().map_err(|e| Failure::fault(format!("signals can't be handled: {e}")))?;
+        let opened = target::open(&spec, access, WallClock.now())?;
+        let cache = env.cache.clone().ok_or_else(|| {
+            Failure::refused("neither XDG_CACHE_HOME nor HOME is set, so there is no place for mirrors")
+        })?;
+        let interrupt =
+            super::interrupt::listen().map_err(|e| Failure::fault(format!("signals can't be handled: {e}")))?;
         let reference = match (&global.reference, &global.repository) {
             (Some(text), None) => Some(RefSpec::parse(text).map_err(|e| Failure::usage(format!("--ref: {e}")))?),
             _ => None,
@@ -62,7 +77,7 @@ impl Session {
     }
 
     /// For the engine.
-    pub fn context(&self) -> Context<'_> {
+    pub(crate) fn context(&self) -> Context<'_> {
         Context {
             target: &self.target,
             cache: &self.cache,
@@ -81,11 +96,14 @@ impl Session {
     }
 
     /// The named Sources, or all.
-    pub fn chosen(&self, names: &[String]) -> Result<Vec<&SourceSpec>, Failure> {
+    pub(crate) fn chosen(&self, names: &[String]) -> Result<Vec<&SourceSpec>, Failure> {
         if names.is_empty() {
             let all: Vec<&SourceSpec> = self.sources().collect();
             if all.is_empty() {
-                return Err(Failure::refused(format!("{} has no Source of Target {}", self.found.origin, self.target_name)));
+                return Err(Failure::refused(format!(
+                    "{} has no Source of Target {}",
+                    self.found.origin, self.target_name
+                )));
             }
             return Ok(all);
         }
@@ -93,7 +111,10 @@ impl Session {
         for name in names {
             let found = self.sources().find(|s| s.name.as_str() == name).ok_or_else(|| {
                 let known: Vec<&str> = self.sources().map(|s| s.name.as_str()).collect();
-                Failure::refused(format!("{} has no Source {name:?} of Target {}; it has {known:?}", self.found.origin, self.target_name))
+                Failure::refused(format!(
+                    "{} has no Source {name:?} of Target {}; it has {known:?}",
+                    self.found.origin, self.target_name
+                ))
             })?;
             if !chosen.iter().any(|spec| spec.name == found.name) {
                 chosen.push(found);
@@ -103,7 +124,7 @@ impl Session {
     }
 
     /// What to plan.
-    pub fn request<'a>(
+    pub(crate) fn request<'a>(
         &'a self,
         names: &[String],
         permissions: &Permissions,
@@ -118,13 +139,31 @@ impl Session {
         Ok(Request { sources, others, at: self.reference.clone(), commits, grants: grants(permissions)?, waivers })
     }
 
+    /// Refuses a plan that was made for another target, before anything is fetched for it.
+    pub(crate) fn is_for(&self, plan: &PlanDocument) -> Result<(), Stop> {
+        let here = self.target.reader()?.identity()?;
+        if here == plan.target.identity { Ok(()) } else { Err(Rejection::of(wrong_target(plan, &here)).into()) }
+    }
+
+    /// The present moment.
+    pub(crate) fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// A new ID for an apply.
+    pub(crate) fn new_apply(&self) -> ApplyId {
+        let now = self.clock.now().as_millis().max(0).unsigned_abs();
+        let (seconds, nanos) = (now / 1000, u32::try_from(now % 1000 * 1_000_000).unwrap_or_default());
+        ApplyId::new(uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanos)))
+    }
+
     /// The target.
-    pub fn target(&self) -> &Embedded {
+    pub(crate) fn target(&self) -> &Embedded {
         &self.target
     }
 
     /// Takes progress off the screen.
-    pub fn quiet(&self) {
+    pub(crate) fn quiet(&self) {
         self.progress.clear();
     }
 }

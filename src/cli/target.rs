@@ -1,13 +1,20 @@
 //! Opens the target that a configuration names. The only place that knows adapters.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::exit::Failure;
+use super::exit::{Failure, Stop};
+use crate::base::clock::Moment;
 use crate::source::target::{DEFAULT_STATE_NAMESPACE, TargetKind, TargetSpec};
-use crate::target::sqlite::Embedded;
+use crate::target::sqlite::{Access, Embedded, Options};
 
 /// Reads `--target`: the name of a Target of the configuration, `embedded:PATH` or `kubernetes:CONTEXT`.
-pub fn choose(asked: Option<&str>, targets: &[TargetSpec], base: &Path, folder: &Path) -> Result<TargetSpec, Failure> {
+pub(crate) fn choose(
+    asked: Option<&str>,
+    targets: &[TargetSpec],
+    base: &Path,
+    folder: &Path,
+) -> Result<TargetSpec, Failure> {
     if let Some(text) = asked {
         if let Some(path) = text.strip_prefix("embedded:") {
             return Ok(embedded(text, folder.join(path)));
@@ -42,14 +49,18 @@ fn embedded(name: &str, path: PathBuf) -> TargetSpec {
     TargetSpec { name: name.to_owned(), kind: TargetKind::Embedded { path } }
 }
 
+/// How long a command that is no apply waits for another process.
+const WAIT: Duration = Duration::from_secs(60);
+
 /// Opens it.
-pub fn open(spec: &TargetSpec) -> Result<Embedded, Failure> {
+pub(crate) fn open(spec: &TargetSpec, access: Access, now: Moment) -> Result<Embedded, Stop> {
     match &spec.kind {
-        TargetKind::Embedded { path } => Ok(Embedded::open(path)?),
+        TargetKind::Embedded { path } => Ok(Embedded::open(path, Options { access, wait: WAIT, now })?),
         TargetKind::Kubernetes { .. } => Err(Failure::refused(format!(
             "Target {} is a Kubernetes cluster, which this build can't write to yet",
             spec.name
         ))
-        .hint("use an embedded target")),
+        .hint("use an embedded target")
+        .into()),
     }
 }

@@ -1,33 +1,46 @@
-//! The digest of what a plan has seen of a live object.
+//! The digest of what was seen of a live object: while it stands, a plan that was made on it still applies.
 
 use serde_json::{Value, json};
 
-use super::mark::OwnerMark;
-use crate::base::digest::of_value;
+use super::mark::{OWNER_ANNOTATION, OwnerMark};
+use crate::base::digest;
 use crate::base::ids::Digest;
 use crate::base::pointer::Pointer;
 use crate::base::sensitive;
 use crate::merge::{self, FieldSet};
 use crate::schema::KindSchema;
 
-/// Digests what a plan has seen: the UID, the owner mark without its apply, and the live values of `fields`.
+/// The digest over the UID, the owner mark without its apply's ID, and the live values of these fields.
 ///
-/// Sensitive values are in no digest, not even their own: a Secret with such fields counts by its resourceVersion, any other
-/// object by its generation. `extra` is what the Source's `sensitive` names.
+/// A sensitive value is in no digest, since short ones could be guessed from it; where one lies within the fields, the
+/// `generation` stands for it, of a Secret the `resourceVersion`.
 pub fn seen_digest(schema: Option<&KindSchema>, live: &Value, fields: &FieldSet, extra: &[Pointer]) -> Digest {
-    let hidden = sensitive::pointers(live, extra);
+    let sensitive = sensitive::pointers(live, extra);
+    let mark = Pointer::of(["metadata", "annotations", OWNER_ANNOTATION]);
+    let metadata = |key: &str| live.get("metadata").and_then(|m| m.get(key)).cloned().unwrap_or_default();
+    let mut hidden = vec![mark];
+    hidden.extend(sensitive.iter().cloned());
     let values = merge::seen(schema, live, fields, &hidden);
-    let moved = if hidden.is_empty() {
+    let stamp = if sensitive.is_empty() || merge::seen(schema, live, fields, &hidden[..1]) == values {
         Value::Null
+    } else if sensitive::is_secret(live) {
+        metadata("resourceVersion")
     } else {
-        let clock = if sensitive::is_secret(live) { "resourceVersion" } else { "generation" };
-        live.pointer("/metadata").and_then(|m| m.get(clock)).cloned().unwrap_or_default()
+        metadata("generation")
     };
-    let mark = match OwnerMark::of(live) {
-        Ok(Some(mark)) => json!([mark.source, mark.resource]),
+    digest::of_value(&json!({
+        "uid": metadata("uid"),
+        "mark": owner(live),
+        "stamp": stamp,
+        "values": values,
+    }))
+}
+
+/// The mark without its apply's ID. One that can't be read counts as it stands.
+fn owner(live: &Value) -> Value {
+    match OwnerMark::of(live) {
         Ok(None) => Value::Null,
-        Err(_) => json!("unreadable"),
-    };
-    let uid = live.pointer("/metadata/uid").cloned().unwrap_or_default();
-    of_value(&json!([uid, mark, moved, values]))
+        Ok(Some(mark)) => json!([mark.source.as_str(), mark.resource.to_string()]),
+        Err(_) => live.pointer("/metadata/annotations").and_then(|a| a.get(OWNER_ANNOTATION)).cloned().into(),
+    }
 }

@@ -34,8 +34,17 @@ pub struct FileReading {
 /// Reads a manifest file, YAML or JSON. Nothing in it can make this panic or run long.
 pub fn read_file(path: &RepoPath, text: Vec<u8>, limits: &Limits) -> FileReading {
     let file = Arc::new(SourceFile { path: path.clone(), text });
-    let mut reader = Reader::new(&file, limits);
-    match text_of(&file, limits) {
+    read(&file, limits, Reader::new(&file, limits))
+}
+
+/// Reads a file of whole objects, those fields included that a server owns: for writes by hand, never for a commit.
+pub fn read_objects(path: &RepoPath, text: Vec<u8>, limits: &Limits) -> FileReading {
+    let file = Arc::new(SourceFile { path: path.clone(), text });
+    read(&file, limits, Reader::new(&file, limits).whole())
+}
+
+fn read<'r>(file: &'r Arc<SourceFile>, limits: &'r Limits, mut reader: Reader<'r>) -> FileReading {
+    match text_of(file, limits) {
         Ok(text) => read_text(&text, limits, &mut reader),
         Err(fault) => reader.fault(*fault),
     }

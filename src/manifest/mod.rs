@@ -27,7 +27,7 @@ mod yaml;
 pub use anchor::Surprise;
 pub use classify::{BadPattern, Counted, IGNORE_FILE, IgnoreRules, has_counted_ending, is_near_miss};
 pub use document::{Document, SourceFile, source_line};
-pub use file::{FileReading, read_file};
+pub use file::{FileReading, read_file, read_objects};
 pub use lfs::is_lfs_pointer;
 pub use limits::Limits;
 pub use set::{ManifestSet, assemble};

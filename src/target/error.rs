@@ -1,6 +1,6 @@
 //! What can go wrong at a target. "Could not read" is never "absent".
 
-use crate::base::fault::Class;
+use crate::base::fault::{Class, Fault};
 use crate::base::resource::ResourceId;
 
 /// A failure at a target. Texts hold no object's values.
@@ -48,6 +48,20 @@ pub enum TargetError {
         /// What differs.
         reason: String,
     },
+    /// The target refuses an object, as an API server would; nothing was written.
+    #[error("{}", refused(.faults))]
+    Refused {
+        /// Everything that is wrong; each names its resource.
+        faults: Vec<Fault>,
+    },
+    /// The beginning of an ID that several have.
+    #[error("{asked} is the beginning of {count} IDs: write more of it")]
+    Ambiguous {
+        /// What was asked for.
+        asked: String,
+        /// How many have it.
+        count: usize,
+    },
     /// A write failed; nothing of the transaction was written.
     #[error("the target {target} could not write: {reason}; nothing was written")]
     WriteFailed {
@@ -69,11 +83,20 @@ pub enum TargetError {
 }
 
 impl TargetError {
-    /// What the failure waits for; all but a precondition is the target's.
+    /// What the failure waits for; all but what the caller asked for is the target's.
     pub fn class(&self) -> Class {
         match self {
-            Self::Precondition { .. } => Class::Commit,
+            Self::Precondition { .. } | Self::Refused { .. } | Self::Ambiguous { .. } => Class::Commit,
             _ => Class::Target,
         }
     }
+}
+
+fn refused(faults: &[Fault]) -> String {
+    let each = faults.iter().map(|fault| {
+        let id = fault.id.as_ref().map(|id| format!("{id}: ")).unwrap_or_default();
+        let path = fault.path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
+        format!("{id}{path}{}", fault.text)
+    });
+    format!("refused: {}", each.collect::<Vec<_>>().join("; "))
 }

@@ -5,8 +5,11 @@
 
 mod error;
 mod port;
+pub mod sqlite;
 mod write;
 
 pub use error::TargetError;
-pub use port::{Atomicity, Contents, DryRunner, Head, History, HistoryEntry, Live, Reader, Target, TargetKind, Writer};
+pub use port::{
+    Atomicity, Contents, DryRunner, Head, History, HistoryEntry, Live, LogLine, Reader, Target, TargetKind, Writer,
+};
 pub use write::{Batch, SourceCommit, Verdict, Write, Written};

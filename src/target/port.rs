@@ -9,6 +9,7 @@ use super::error::TargetError;
 use super::write::{Batch, Verdict, Write, Written};
 use crate::base::clock::Moment;
 use crate::base::ids::{ObjectUid, PlanId, SourceId, TargetIdentity};
+use crate::base::pointer::Pointer;
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::inventory::{BadMark, Inventory, OwnerMark, Released, SourceRecord};
 
@@ -90,6 +91,25 @@ pub struct HistoryEntry {
     pub objects: Vec<ResourceId>,
 }
 
+/// One write of one object, as the operation log has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    /// The [`HistoryEntry`] that it belongs to.
+    pub entry: String,
+    /// When.
+    pub at: Moment,
+    /// Who, as the target knows or was told.
+    pub actor: String,
+    /// `created`, `updated`, `deleted`, and so on.
+    pub operation: String,
+    /// The UID that the object had.
+    pub uid: ObjectUid,
+    /// The resourceVersion that it had then; of a deleted one the number of its delete.
+    pub version: String,
+    /// The fields that changed, where it was there before; never a value.
+    pub fields: Vec<Pointer>,
+}
+
 /// What `history` asks for.
 #[derive(Debug, Clone, Default)]
 pub struct History {
@@ -104,6 +124,9 @@ pub struct History {
 pub trait Reader {
     /// Which target this is, whatever a configuration calls it.
     fn identity(&self) -> Result<TargetIdentity, TargetError>;
+    /// A text that differs after every commit to the target, whoever made it: two views with the same one see the same.
+    /// `None` if the target has no such thing.
+    fn revision(&self) -> Result<Option<String>, TargetError>;
     /// Every Source that the target knows, removed ones too, sorted by ID.
     fn sources(&self) -> Result<Vec<SourceRecord>, TargetError>;
     /// What a Source owns; empty with serial 0 if it was never applied.
@@ -122,8 +145,11 @@ pub trait Reader {
     fn was_applied(&self, plan: &PlanId) -> Result<bool, TargetError>;
     /// The operation log, newest first.
     fn history(&self, ask: &History) -> Result<Vec<HistoryEntry>, TargetError>;
-    /// The receipt of an apply or the details of another entry, by its ID or an unambiguous beginning of it.
+    /// The receipt of an apply or the details of another entry, by its ID or a beginning of it that no other
+    /// has ([`TargetError::Ambiguous`]).
     fn receipt(&self, id: &str) -> Result<Option<(HistoryEntry, Value)>, TargetError>;
+    /// Every write of a resource, newest first, as far as the target keeps them.
+    fn log(&self, id: &ResourceId) -> Result<Vec<LogLine>, TargetError>;
 }
 
 /// The half that asks the target's own admission; its one call never writes.

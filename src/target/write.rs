@@ -31,7 +31,8 @@ pub enum Write {
         /// Fields that were declared before and are no longer: removed where still ours.
         declared_before: Option<Value>,
     },
-    /// Deletes an object and makes it anew; it must exist with this UID and version.
+    /// Deletes an object and makes it anew; it must exist with this UID and version. What the garbage collector takes
+    /// along goes; a Namespace or definition that holds anything is not replaced.
     Replace {
         /// The resource.
         id: ResourceId,
@@ -57,7 +58,8 @@ pub enum Write {
         warrant: PruneWarrant,
         /// The version that it must have.
         version: String,
-        /// Exactly the objects that go along with it.
+        /// Exactly the objects that go along with it: contents, instances, and what only they own. Those that an earlier
+        /// write of the batch deletes may be named or not.
         cascade: Vec<ResourceId>,
     },
 }
@@ -98,15 +100,17 @@ pub struct Batch {
     pub actor: String,
     /// The plan; recorded.
     pub plan: PlanId,
-    /// The plan came from a file: if it is recorded already, nothing is written.
+    /// Whether a plan that was applied here before is refused: so for a saved one. A plan that was just made may have an
+    /// earlier one's ID, when it repairs the same once more.
     pub single_use: bool,
     /// The writes, in the plan's order.
     pub writes: Vec<Write>,
     /// The Sources' records and rows.
     pub sources: Vec<SourceCommit>,
-    /// The receipt, as it is stored and printed. `uid`s of created objects are filled in by the writer.
+    /// The receipt, as it is stored and printed. In its list `changes` the writer fills in `uid` and `version` of each
+    /// entry whose `id` is a resource that it wrote.
     pub receipt: Value,
-    /// Fields whose values stay out of the operation log.
+    /// Fields below which the operation log names none.
     pub sensitive: Vec<(ResourceId, Vec<Pointer>)>,
 }
 

@@ -28,7 +28,8 @@ pub fn parse(folder: &Path) {
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = std::fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").path()).collect();
+    let mut found: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").path()).collect();
     found.sort();
     found
 }

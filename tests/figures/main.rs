@@ -19,7 +19,9 @@ fn main() {
     let mut args = std::env::args().skip(1).filter(|a| a != "--bench");
     match args.next().as_deref() {
         Some("bare-parse") => bare::parse(Path::new(&args.next().expect("a folder"))),
-        Some("bare-upserts") => bare::upserts(Path::new(&args.next().expect("a database")), Path::new(&args.next().expect("a copy"))),
+        Some("bare-upserts") => {
+            bare::upserts(Path::new(&args.next().expect("a database")), Path::new(&args.next().expect("a copy")))
+        }
         Some("kubernetes") => println!("the kubernetes figures need the Kubernetes target"),
         _ => embedded(),
     }

@@ -22,7 +22,8 @@ spec:
     )
 }
 
-const UNRELATED: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: unrelated, namespace: atlas}\ndata: {made: by-hand}\n";
+const UNRELATED: &str =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: unrelated, namespace: atlas}\ndata: {made: by-hand}\n";
 
 #[test]
 fn a_valid_first_file_and_an_invalid_second_write_nothing_and_every_fault_is_in_one_report() {

@@ -2,7 +2,6 @@
 //!
 //! Pure: a document becomes a text. Outside text is escaped everywhere, and a colour or symbol never carries meaning alone.
 
-mod columns;
 mod diff;
 mod markdown;
 mod paint;

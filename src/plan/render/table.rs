@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use super::super::document::{Admitted, ChangeEntry, Field, PlanDocument, SourceEntry};
 use super::View;
-use super::columns::Columns;
 use super::paint::{self, BOLD, CHANGED, DIM, paint};
 use super::words;
+use crate::base::columns::Columns;
 use crate::base::text::{escape, shorten};
 use crate::target::TargetKind;
 
-/// Fields named in a row; the diff shows all.
-const FIELDS_SHOWN: usize = 3;
+/// Fields named for one Change; the diff shows all.
+const FIELDS_SHOWN: usize = 8;
 /// The longest value shown in a row, in characters.
 const VALUE_SHOWN: usize = 40;
 
@@ -104,24 +104,44 @@ fn rows(plan: &PlanDocument, view: &View<'_>, out: &mut String) {
     }
     for (change, row) in plan.changes.iter().zip(lines) {
         line(out, &paint(view.color, paint::of(change.action), &row));
-        for detail in details(change, plan.target.kind) {
+        for detail in field_lines(&change.fields).into_iter().chain(details(change, plan.target.kind)) {
             line(out, &format!("      {detail}"));
         }
     }
 }
 
+/// The one field that changes, or how many do; then each stands on a line of its own.
 fn fields(fields: &[Field]) -> String {
-    let named: Vec<&Field> = fields.iter().filter(|field| !field.path.is_root()).collect();
-    let mut parts: Vec<String> = named.iter().take(FIELDS_SHOWN).map(|field| one(field)).collect();
-    if named.len() > FIELDS_SHOWN {
-        parts.push(format!("and {} more", named.len() - FIELDS_SHOWN));
+    match named(fields).as_slice() {
+        [] => String::new(),
+        [field] => one(field),
+        many => format!("{} fields", many.len()),
     }
-    parts.join(", ")
+}
+
+fn named(fields: &[Field]) -> Vec<&Field> {
+    fields.iter().filter(|field| !field.path.is_root()).collect()
+}
+
+fn field_lines(fields: &[Field]) -> Vec<String> {
+    let named = named(fields);
+    if named.len() < 2 {
+        return Vec::new();
+    }
+    let mut lines: Vec<String> = named.iter().take(FIELDS_SHOWN).map(|field| one(field)).collect();
+    if named.len() > FIELDS_SHOWN {
+        lines.push(format!("and {} fields more: see them with -o diff", named.len() - FIELDS_SHOWN));
+    }
+    lines
 }
 
 /// A field, with its values where they are short: `/spec/replicas 1 -> 2`.
 fn one(field: &Field) -> String {
     let path = escape(field.path.as_str()).into_owned();
+    if field.before.is_some() && field.before == field.after {
+        // Masked values of one length look the same.
+        return format!("{path} (changed)");
+    }
     match (field.before.as_ref().map(short), field.after.as_ref().map(short)) {
         (Some(Some(before)), Some(Some(after))) => format!("{path} {before} -> {after}"),
         (None, Some(Some(after))) => format!("{path} (new) {after}"),

@@ -2,24 +2,30 @@
 
 use unicode_width::UnicodeWidthStr;
 
+/// No column pads others further than this; a wider cell pushes only its own row.
+const WIDEST: usize = 60;
+
 /// Rows of cells; a column that is empty in every row is left out.
-pub(super) struct Columns<const N: usize> {
+pub struct Columns<const N: usize> {
     head: [&'static str; N],
     rows: Vec<[String; N]>,
 }
 
 impl<const N: usize> Columns<N> {
-    pub(super) fn new(head: [&'static str; N]) -> Self {
+    /// Columns under these heads.
+    pub fn new(head: [&'static str; N]) -> Self {
         Self { head, rows: Vec::new() }
     }
 
-    pub(super) fn push(&mut self, row: [String; N]) {
+    /// Adds a row. Outside text must be escaped already.
+    pub fn push(&mut self, row: [String; N]) {
         self.rows.push(row);
     }
 
     /// The lines, the head first. All cells but a row's last are padded to their column's width.
-    pub(super) fn lines(&self) -> Vec<String> {
-        let widths: [usize; N] = std::array::from_fn(|i| self.rows.iter().map(|row| row[i].width()).max().unwrap_or(0));
+    pub fn lines(&self) -> Vec<String> {
+        let widths: [usize; N] =
+            std::array::from_fn(|i| self.rows.iter().map(|row| row[i].width().min(WIDEST)).max().unwrap_or(0));
         let shown: Vec<usize> = (0..N).filter(|&i| widths[i] > 0).collect();
         let line = |cells: &[&str; N]| {
             let mut out = String::new();

@@ -1,0 +1,84 @@
+//! Places where a process can be made to die, for crash tests: compiled always, so that what is tested is what is shipped.
+//!
+//! Nothing happens unless the command line armed one at its start. Not armed, a place costs one relaxed load.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Every place, in the order in which an apply on the embedded target meets them.
+pub const NAMES: [&str; 11] = [
+    STORE_MADE,
+    STORE_PLACED,
+    BEFORE_BEGIN,
+    AFTER_BEGIN,
+    AFTER_CHECKS,
+    AFTER_OBJECT,
+    AFTER_DELETE,
+    AFTER_INVENTORY,
+    AFTER_LOG,
+    BEFORE_COMMIT,
+    AFTER_COMMIT,
+];
+
+/// A new store is whole, under a name of its own.
+pub const STORE_MADE: &str = "store-made";
+/// A new store has its name.
+pub const STORE_PLACED: &str = "store-placed";
+/// Before the transaction begins.
+pub const BEFORE_BEGIN: &str = "before-begin";
+/// The transaction has begun.
+pub const AFTER_BEGIN: &str = "after-begin";
+/// All that must hold was checked.
+pub const AFTER_CHECKS: &str = "after-checks";
+/// After each object that is written.
+pub const AFTER_OBJECT: &str = "after-object";
+/// After each object that is deleted.
+pub const AFTER_DELETE: &str = "after-delete";
+/// The inventories are written.
+pub const AFTER_INVENTORY: &str = "after-inventory";
+/// The operation log and the receipt are written.
+pub const AFTER_LOG: &str = "after-log";
+/// Just before the commit.
+pub const BEFORE_COMMIT: &str = "before-commit";
+/// Just after the commit.
+pub const AFTER_COMMIT: &str = "after-commit";
+
+/// A name of no place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} names no failpoint; there are {names}", names = NAMES.join(", "))]
+pub struct UnknownFailpoint(String);
+
+/// The armed place as its index in [`NAMES`] plus one; 0 for none.
+static ARMED: AtomicUsize = AtomicUsize::new(0);
+/// How many times it may still be passed.
+static PASSES: AtomicUsize = AtomicUsize::new(0);
+
+/// Makes the process abort when it comes to a place for the `nth` time (from 1).
+///
+/// # Errors
+/// If no place has that name.
+pub fn arm(name: &str, nth: usize) -> Result<(), UnknownFailpoint> {
+    let index = NAMES.iter().position(|n| *n == name).ok_or_else(|| UnknownFailpoint(name.to_owned()))?;
+    PASSES.store(nth.saturating_sub(1), Ordering::SeqCst);
+    ARMED.store(index + 1, Ordering::SeqCst);
+    Ok(())
+}
+
+/// A place. Aborts the process if it is armed.
+#[inline]
+pub fn hit(name: &'static str) {
+    let armed = ARMED.load(Ordering::Relaxed);
+    if armed != 0 {
+        reached(armed, name);
+    }
+}
+
+#[cold]
+fn reached(armed: usize, name: &'static str) {
+    if NAMES.get(armed - 1) != Some(&name) {
+        return;
+    }
+    let passed = PASSES.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+    if passed.is_err() {
+        std::process::abort();
+    }
+}

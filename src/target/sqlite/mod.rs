@@ -1,0 +1,159 @@
+//! The embedded control plane: one SQLite file that keeps objects as an API server does, without controllers.
+//!
+//! **Invariant:** all that one apply writes is in one transaction. Whoever reads the file, after whatever crash, sees it
+//! before or after an apply, never between.
+
+mod cascade;
+mod failure;
+mod hand;
+mod journal;
+mod layout;
+mod lock;
+mod object;
+mod open;
+mod paths;
+mod prepare;
+mod reader;
+mod records;
+mod store;
+mod strict;
+mod view;
+mod writer;
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use self::failure::Name;
+use self::open::Purpose;
+use self::view::View;
+use self::writer::Transaction;
+use super::error::TargetError;
+use super::port::{Atomicity, DryRunner, HistoryEntry, Reader, Target, TargetKind, Writer};
+use super::write::{Verdict, Write};
+use crate::base::clock::Moment;
+use crate::base::failpoint;
+use crate::base::ids::SourceId;
+use crate::base::text;
+
+pub use hand::{Ask, Hand, Put, PutResult};
+pub use strict::{CONFLICT, GENERATE_NAME, MISSING_NAMESPACE, NOT_A_MANIFEST, NOT_FOUND, SCOPE, SYSTEM_OBJECT};
+
+/// What may be done with the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It must be there, and is only read.
+    Read,
+    /// It must be there.
+    Write,
+    /// It is made if it isn't there.
+    Create,
+}
+
+/// How a database is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// What may be done with it.
+    pub access: Access,
+    /// How long reads, and writes that aren't applies, wait for another process.
+    pub wait: Duration,
+    /// The present moment: a new database's Namespaces bear it.
+    pub now: Moment,
+}
+
+/// An embedded control plane.
+#[derive(Debug)]
+pub struct Embedded {
+    name: Name,
+    access: Access,
+    wait: Duration,
+}
+
+impl Embedded {
+    /// Opens the database at a path, and makes it there (0600, in a folder of 0700) if that is asked for.
+    ///
+    /// # Errors
+    /// If it isn't there, is damaged or none of ours, or is of a newer format. What is there is never written over.
+    pub fn open(path: &Path, options: Options) -> Result<Self, TargetError> {
+        let shown = text::escape(&path.to_string_lossy()).into_owned();
+        let target = Self { name: Name { shown, path: path.to_owned() }, access: options.access, wait: options.wait };
+        if !open::is_there(&target.name)? && options.access == Access::Create {
+            open::make(&target.name, options.now)?;
+        }
+        // Reads its format, and brings an earlier one forward.
+        open::connect(&target.name, Purpose::Read, options.wait)?;
+        Ok(target)
+    }
+
+    /// The hand of somebody outside, under a name for the operation log and the field owners.
+    pub fn hand(&self, actor: &str) -> Hand<'_> {
+        Hand { target: self, actor: actor.to_owned(), wait: self.wait }
+    }
+
+    fn view(&self) -> Result<View, TargetError> {
+        let conn = open::connect(&self.name, Purpose::Read, self.wait)?;
+        let begun = conn.execute_batch("BEGIN; SELECT revision FROM meta");
+        begun.map_err(|e| self.name.reading(e))?;
+        Ok(View { conn, name: self.name.clone() })
+    }
+
+    /// Takes the write lock.
+    fn begin(&self, wait: Duration) -> Result<View, TargetError> {
+        if self.access == Access::Read {
+            return Err(self.name.write_failed("it was opened for reading only"));
+        }
+        let conn = open::connect(&self.name, Purpose::Write, wait)?;
+        match conn.execute_batch("BEGIN IMMEDIATE") {
+            Ok(()) => Ok(View { conn, name: self.name.clone() }),
+            Err(error) if failure::is_busy(&error) => {
+                Err(self.name.locked(&format!("a write waited {} ms; it", wait.as_millis())))
+            }
+            Err(error) => Err(self.name.writing(error)),
+        }
+    }
+}
+
+impl Target for Embedded {
+    fn kind(&self) -> TargetKind {
+        TargetKind::Embedded
+    }
+
+    fn describe(&self) -> String {
+        self.name.shown.clone()
+    }
+
+    fn atomicity(&self) -> Atomicity {
+        Atomicity::Atomic
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, TargetError> {
+        Ok(Box::new(self.view()?))
+    }
+
+    fn dry_runner(&self) -> Result<Box<dyn DryRunner + '_>, TargetError> {
+        Ok(Box::new(NoAdmission))
+    }
+
+    fn writer(&self, _sources: &[SourceId], wait: Duration) -> Result<Box<dyn Writer + '_>, TargetError> {
+        failpoint::hit(failpoint::BEFORE_BEGIN);
+        let view = self.begin(wait)?;
+        failpoint::hit(failpoint::AFTER_BEGIN);
+        Ok(Box::new(Transaction { target: self, view }))
+    }
+
+    fn note(&self, entry: HistoryEntry, details: Value) -> Result<(), TargetError> {
+        let view = self.begin(self.wait)?;
+        view.put_entry(view.next_entry()?, entry, &details)?;
+        writer::finish(self, view, None)
+    }
+}
+
+/// This target has no admission of its own: no webhooks, no policies.
+struct NoAdmission;
+
+impl DryRunner for NoAdmission {
+    fn dry_run(&self, _writes: &[Write]) -> Result<Option<Vec<Verdict>>, TargetError> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,125 @@
+//! Sources, their inventory rows, and rows that were let go.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use rusqlite::{OptionalExtension as _, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::view::View;
+use crate::base::ids::SourceId;
+use crate::base::resource::ResourceId;
+use crate::inventory::{Inventory, Released, Row, SourceRecord};
+use crate::target::TargetError;
+
+/// How far a Source's key stands above a resource's in the key of an inventory row.
+const SHIFT: u32 = 40;
+
+/// The key of an inventory row.
+fn row_key(source: i64, resource: i64) -> i64 {
+    (source << SHIFT) | resource
+}
+
+impl View {
+    fn read<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, TargetError> {
+        serde_json::from_str(text).map_err(|_| self.name.damaged(format!("{what} can't be read")))
+    }
+
+    /// The text of a record that is stored.
+    pub(super) fn written<T: Serialize>(&self, value: &T) -> Result<String, TargetError> {
+        serde_json::to_string(value).map_err(|e| self.name.write_failed(e.to_string()))
+    }
+
+    /// All Sources, sorted by ID.
+    pub(super) fn source_records(&self) -> Result<Vec<SourceRecord>, TargetError> {
+        let ask = "SELECT record FROM source ORDER BY id";
+        let mut statement = self.conn.prepare_cached(ask).map_err(|e| self.name.reading(e))?;
+        let rows = statement.query_map((), |row| row.get::<_, String>(0)).map_err(|e| self.name.reading(e))?;
+        rows.map(|text| self.read("a Source's record", &text.map_err(|e| self.name.reading(e))?)).collect()
+    }
+
+    /// A Source's key and record.
+    pub(super) fn source_record(&self, id: &SourceId) -> Result<Option<(i64, SourceRecord)>, TargetError> {
+        let ask = "SELECT key, record FROM source WHERE id = ?1";
+        let mut statement = self.conn.prepare_cached(ask).map_err(|e| self.name.reading(e))?;
+        let found = statement
+            .query_row([id.as_str()], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
+            .optional()
+            .map_err(|e| self.name.reading(e))?;
+        found.map(|(key, text)| Ok((key, self.read("a Source's record", &text)?))).transpose()
+    }
+
+    /// What a Source owns. Rows are parsed on all cores.
+    pub(super) fn source_inventory(&self, id: &SourceId) -> Result<Inventory, TargetError> {
+        let Some((key, record)) = self.source_record(id)? else { return Ok(Inventory::empty(id.clone())) };
+        let ask = "SELECT row FROM inventory WHERE key >= ?1 AND key < ?2";
+        let mut statement = self.conn.prepare_cached(ask).map_err(|e| self.name.reading(e))?;
+        let texts: Vec<String> = statement
+            .query_map([row_key(key, 0), row_key(key + 1, 0)], |row| row.get(0))
+            .and_then(Iterator::collect)
+            .map_err(|e| self.name.reading(e))?;
+        let rows: Vec<Row> = texts
+            .into_par_iter()
+            .map(|text| serde_json::from_str(&text).ok())
+            .collect::<Option<_>>()
+            .ok_or_else(|| self.name.damaged("an inventory row can't be read"))?;
+        let rows: BTreeMap<ResourceId, Row> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
+        Ok(Inventory { source: id.clone(), serial: record.serial, rows })
+    }
+
+    /// What a Source let go, newest first.
+    pub(super) fn source_released(&self, id: &SourceId) -> Result<Vec<Released>, TargetError> {
+        let Some((key, _)) = self.source_record(id)? else { return Ok(Vec::new()) };
+        let ask = "SELECT row FROM released WHERE source = ?1 ORDER BY key DESC";
+        let mut statement = self.conn.prepare_cached(ask).map_err(|e| self.name.reading(e))?;
+        let rows = statement.query_map([key], |row| row.get::<_, String>(0)).map_err(|e| self.name.reading(e))?;
+        rows.map(|text| self.read("a released row", &text.map_err(|e| self.name.reading(e))?)).collect()
+    }
+
+    /// Writes a Source's record; its key.
+    pub(super) fn put_source(&self, record: &SourceRecord) -> Result<i64, TargetError> {
+        let text = self.written(record)?;
+        let put = "INSERT INTO source (id, record) VALUES (?1, ?2)
+             ON CONFLICT (id) DO UPDATE SET record = excluded.record RETURNING key";
+        let mut statement = self.conn.prepare_cached(put).map_err(|e| self.name.writing(e))?;
+        statement.query_row((record.id.as_str(), text), |row| row.get(0)).map_err(|e| self.name.writing(e))
+    }
+
+    /// Writes an inventory row from its text.
+    pub(super) fn put_row(&self, source: i64, resource: i64, text: &str) -> Result<(), TargetError> {
+        let put = "INSERT INTO inventory VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET row = excluded.row";
+        let mut statement = self.conn.prepare_cached(put).map_err(|e| self.name.writing(e))?;
+        statement.execute(params![row_key(source, resource), text]).map_err(|e| self.name.writing(e))?;
+        Ok(())
+    }
+
+    /// Ends an inventory row; whether there was one.
+    pub(super) fn end_row(&self, source: i64, resource: i64) -> Result<bool, TargetError> {
+        let end = "DELETE FROM inventory WHERE key = ?1";
+        let mut statement = self.conn.prepare_cached(end).map_err(|e| self.name.writing(e))?;
+        Ok(statement.execute([row_key(source, resource)]).map_err(|e| self.name.writing(e))? == 1)
+    }
+
+    /// Notes a row that was let go.
+    pub(super) fn put_released(&self, source: i64, released: &Released) -> Result<(), TargetError> {
+        let text = self.written(released)?;
+        let put = "INSERT INTO released (source, row) VALUES (?1, ?2)";
+        let mut statement = self.conn.prepare_cached(put).map_err(|e| self.name.writing(e))?;
+        statement.execute(params![source, text]).map_err(|e| self.name.writing(e))?;
+        Ok(())
+    }
+
+    /// A Source that still has a row of this resource.
+    pub(super) fn holder_of_row(&self, resource: i64) -> Result<Option<SourceId>, TargetError> {
+        let ask = "SELECT id FROM source s WHERE EXISTS (SELECT 1 FROM inventory i WHERE i.key = (s.key << ?1) | ?2)";
+        let mut statement = self.conn.prepare_cached(ask).map_err(|e| self.name.reading(e))?;
+        let found: Option<String> = statement
+            .query_row(params![SHIFT, resource], |row| row.get(0))
+            .optional()
+            .map_err(|e| self.name.reading(e))?;
+        found
+            .map(|text| SourceId::parse(&text).map_err(|_| self.name.damaged("a Source's ID can't be read")))
+            .transpose()
+    }
+}

@@ -1,0 +1,205 @@
+//! What a connection's open transaction sees.
+
+use std::collections::{HashMap, HashSet};
+
+use rayon::prelude::*;
+use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow, params};
+use serde_json::Value;
+
+use super::failure::Name;
+use super::object;
+use crate::base::resource::{GroupKind, ResourceId};
+use crate::schema::Catalog;
+use crate::schema::crd::Crd;
+use crate::target::{Contents, Head, Live, TargetError};
+
+/// The kind of definitions.
+pub(super) const CRD: (&str, &str) = ("apiextensions.k8s.io", "CustomResourceDefinition");
+
+/// A connection with an open transaction: everything that is asked of it is of one moment.
+pub(super) struct View {
+    pub(super) conn: Connection,
+    pub(super) name: Name,
+}
+
+/// What identities are read from, in this order.
+const HEAD: &str = "r.grp, r.kind, r.namespace, r.name, r.uid, r.version, r.mark, r.owners";
+
+/// An object as it is stored.
+pub(super) struct Stored {
+    pub(super) key: i64,
+    pub(super) uid: String,
+    pub(super) version: i64,
+    pub(super) body: String,
+}
+
+impl Stored {
+    /// The object; `None` if the body can't be read.
+    pub(super) fn object(&self) -> Option<Value> {
+        parse(&self.body, self.version)
+    }
+}
+
+fn parse(body: &str, version: i64) -> Option<Value> {
+    let mut object: Value = serde_json::from_str(body).ok()?;
+    object::set_version(&mut object, version);
+    object.is_object().then_some(object)
+}
+
+fn resource(row: &SqlRow<'_>) -> rusqlite::Result<ResourceId> {
+    let namespace: String = row.get(2)?;
+    Ok(ResourceId {
+        group: row.get(0)?,
+        kind: row.get(1)?,
+        namespace: if namespace.is_empty() { None } else { Some(namespace) },
+        name: row.get(3)?,
+    })
+}
+
+/// A resource's namespace as its column has it.
+pub(super) fn namespace(id: &ResourceId) -> &str {
+    id.namespace.as_deref().unwrap_or_default()
+}
+
+impl View {
+    fn head(&self, row: &SqlRow<'_>) -> Result<Head, TargetError> {
+        let read = || -> rusqlite::Result<Option<Head>> {
+            let text = |at: usize| row.get_ref(at)?.as_str_or_null().map_err(rusqlite::Error::from);
+            let uid = row.get_ref(4)?.as_str()?;
+            let (mark, owners): (Option<&str>, Option<&str>) = (text(6)?, text(7)?);
+            Ok(object::head(resource(row)?, uid, row.get(5)?, mark, owners))
+        };
+        read().map_err(|e| self.name.reading(e))?.ok_or_else(|| self.name.damaged("an identity can't be read"))
+    }
+
+    /// The greatest key of any resource: an upper bound of their number.
+    fn bound(&self) -> Result<i64, TargetError> {
+        let ask = "SELECT coalesce(max(key), 0) FROM resource";
+        self.conn.query_row(ask, (), |row| row.get(0)).map_err(|e| self.name.reading(e))
+    }
+
+    /// The identities of those that exist. Many are found by reading the whole table, few one by one.
+    pub(super) fn find_heads(&self, ids: &[&ResourceId]) -> Result<HashMap<ResourceId, Head>, TargetError> {
+        let mut found = HashMap::with_capacity(ids.len());
+        let sql = |e| self.name.reading(e);
+        if i64::try_from(ids.len()).unwrap_or(i64::MAX).saturating_mul(4) >= self.bound()? {
+            let asked: HashSet<&ResourceId> = ids.iter().copied().collect();
+            let ask = format!("SELECT {HEAD} FROM resource r WHERE uid IS NOT NULL");
+            let mut statement = self.conn.prepare_cached(&ask).map_err(sql)?;
+            let mut rows = statement.query(()).map_err(sql)?;
+            while let Some(row) = rows.next().map_err(sql)? {
+                let id = resource(row).map_err(sql)?;
+                if asked.contains(&id) {
+                    found.insert(id, self.head(row)?);
+                }
+            }
+            return Ok(found);
+        }
+        let ask = format!(
+            "SELECT {HEAD} FROM resource r
+             WHERE grp = ?1 AND kind = ?2 AND namespace = ?3 AND name = ?4 AND uid IS NOT NULL"
+        );
+        let mut statement = self.conn.prepare_cached(&ask).map_err(sql)?;
+        for id in ids {
+            let mut rows = statement.query(params![id.group, id.kind, namespace(id), id.name]).map_err(sql)?;
+            if let Some(row) = rows.next().map_err(sql)? {
+                found.insert((*id).clone(), self.head(row)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// An object as it is stored.
+    pub(super) fn stored(&self, id: &ResourceId) -> Result<Option<Stored>, TargetError> {
+        let ask = "SELECT r.key, r.uid, r.version, b.body FROM resource r JOIN body b USING (key)
+             WHERE grp = ?1 AND kind = ?2 AND namespace = ?3 AND name = ?4 AND uid IS NOT NULL";
+        let mut statement = self.conn.prepare_cached(ask).map_err(|e| self.name.reading(e))?;
+        statement
+            .query_row(params![id.group, id.kind, namespace(id), id.name], |row| {
+                Ok(Stored { key: row.get(0)?, uid: row.get(1)?, version: row.get(2)?, body: row.get(3)? })
+            })
+            .optional()
+            .map_err(|e| self.name.reading(e))
+    }
+
+    /// Those that exist, whole. Bodies are parsed on all cores.
+    pub(super) fn find_objects(&self, ids: &[&ResourceId]) -> Result<HashMap<ResourceId, Live>, TargetError> {
+        let mut found = Vec::with_capacity(ids.len());
+        for (id, head) in self.find_heads(ids)? {
+            let stored = self.stored(&id)?.ok_or_else(|| damaged(&self.name, &id))?;
+            found.push((id, head, stored));
+        }
+        let name = &self.name;
+        found
+            .into_par_iter()
+            .map(|(id, head, stored)| match stored.object() {
+                Some(object) => Ok((id, Live { head, object })),
+                None => Err(damaged(name, &id)),
+            })
+            .collect()
+    }
+
+    /// The identities of a namespace or of a kind, sorted.
+    pub(super) fn list_heads(&self, contents: &Contents) -> Result<Vec<Head>, TargetError> {
+        let sql = |e| self.name.reading(e);
+        let by_kind = format!("SELECT {HEAD} FROM resource r WHERE grp = ?1 AND kind = ?2 AND uid IS NOT NULL");
+        let by_namespace = format!("SELECT {HEAD} FROM resource r WHERE namespace = ?1 AND uid IS NOT NULL");
+        let (ask, arguments): (&str, Vec<&str>) = match contents {
+            Contents::Kind(GroupKind { group, kind }) => (&by_kind, vec![group, kind]),
+            Contents::Namespace(namespace) => (&by_namespace, vec![namespace]),
+        };
+        let mut statement = self.conn.prepare_cached(ask).map_err(sql)?;
+        let mut rows = statement.query(rusqlite::params_from_iter(arguments)).map_err(sql)?;
+        let mut heads = Vec::new();
+        while let Some(row) = rows.next().map_err(sql)? {
+            heads.push(self.head(row)?);
+        }
+        heads.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(heads)
+    }
+
+    /// Which of the objects are the target's own.
+    pub(super) fn system(&self) -> Result<HashSet<ResourceId>, TargetError> {
+        let ask = "SELECT grp, kind, namespace, name FROM resource WHERE system = 1 AND uid IS NOT NULL";
+        let mut statement = self.conn.prepare_cached(ask).map_err(|e| self.name.reading(e))?;
+        let rows = statement.query_map((), resource).map_err(|e| self.name.reading(e))?;
+        rows.collect::<Result<_, _>>().map_err(|e| self.name.reading(e))
+    }
+
+    /// The identities of all objects, sorted.
+    pub(super) fn all_heads(&self) -> Result<Vec<Head>, TargetError> {
+        let sql = |e| self.name.reading(e);
+        let ask = format!("SELECT {HEAD} FROM resource r WHERE uid IS NOT NULL");
+        let mut statement = self.conn.prepare_cached(&ask).map_err(sql)?;
+        let mut rows = statement.query(()).map_err(sql)?;
+        let mut heads = Vec::new();
+        while let Some(row) = rows.next().map_err(sql)? {
+            heads.push(self.head(row)?);
+        }
+        heads.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(heads)
+    }
+
+    /// All CustomResourceDefinitions.
+    pub(super) fn crds(&self) -> Result<Vec<Live>, TargetError> {
+        let heads = self.list_heads(&Contents::Kind(GroupKind::new(CRD.0, CRD.1)))?;
+        let ids: Vec<&ResourceId> = heads.iter().map(|head| &head.id).collect();
+        let mut all: Vec<Live> = self.find_objects(&ids)?.into_values().collect();
+        all.sort_by(|a, b| a.head.id.cmp(&b.head.id));
+        Ok(all)
+    }
+
+    /// The kinds that this target serves.
+    pub(super) fn catalog(&self) -> Result<Catalog, TargetError> {
+        let mut crds = Vec::new();
+        for live in self.crds()? {
+            let crd = Crd::read(&live.object);
+            crds.push(crd.map_err(|_| damaged(&self.name, &live.head.id))?);
+        }
+        Ok(Catalog::builtin().with_crds(crds))
+    }
+}
+
+fn damaged(name: &Name, id: &ResourceId) -> TargetError {
+    name.damaged(format!("the stored object {id} can't be read"))
+}

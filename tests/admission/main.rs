@@ -14,5 +14,6 @@ mod quota;
 mod real;
 mod report;
 mod scope;
+mod speed;
 mod structure;
 mod support;

@@ -197,7 +197,7 @@ impl Verdict {
 impl Judge<'_> {
     fn document(&self, index: usize, mut document: Document) -> Verdict {
         let mut findings = Findings::default();
-        let Some(schema) = self.kind(index, &document, &mut findings) else {
+        let Some(schema) = self.kind(&document, &mut findings) else {
             return self.failed(&document, None, findings, Vec::new());
         };
         let object = &document.value;
@@ -216,6 +216,10 @@ impl Judge<'_> {
         let shape = schema::check(&schema, object);
         let well_formed = shape.is_empty();
         findings.faults.extend(shape.into_iter().map(Finding::from));
+        if well_formed {
+            // What a definition lacks to be served is a consequence where its shape is wrong.
+            findings.faults.extend(self.kinds.faults_of(index).map(Finding::from));
+        }
         let mut said = Said::default();
         if let Some(policies) = self.policies {
             policies.named(object, &schema, &mut said);
@@ -253,12 +257,11 @@ impl Judge<'_> {
     }
 
     /// The schema of a document's kind; without one nothing else can be judged.
-    fn kind(&self, index: usize, document: &Document, findings: &mut Findings) -> Option<Arc<KindSchema>> {
+    fn kind(&self, document: &Document, findings: &mut Findings) -> Option<Arc<KindSchema>> {
         let gvk = structure::kind_of(&document.value, findings)?;
         if scope::is_own_kind(&gvk, findings) {
             return None;
         }
-        findings.faults.extend(self.kinds.faults_of(index).map(Finding::from));
         let schema = match self.kinds.resolve(&gvk) {
             Ok(schema) => schema,
             Err(fault) => {

@@ -10,16 +10,22 @@ use crate::base::sensitive;
 use crate::merge;
 use crate::schema::KindSchema;
 
-/// Keys of a Secret that were written in clear (`stringData`) and are declared as `data`.
+/// What stands elsewhere in the file than in the declared form, or not at all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Folded {
+    /// Keys of a Secret that were written in clear (`stringData`) and are declared as `data`.
     keys: Vec<String>,
     had_data: bool,
+    /// Whether the namespace is the Source's default.
+    namespace_filled: bool,
 }
 
 impl Folded {
     /// The pointer as the file has it.
     pub(super) fn as_written(&self, path: &Pointer) -> Pointer {
+        if self.namespace_filled && path.as_str() == "/metadata/namespace" {
+            return Pointer::of(["metadata"]);
+        }
         if self.keys.is_empty() {
             return path.clone();
         }
@@ -45,10 +51,12 @@ pub(super) struct Declared {
 
 /// Brings an object into its declared form. The namespace is the one that it goes into.
 pub(super) fn declare(mut value: Value, schema: &KindSchema, namespace: Option<&str>) -> Declared {
+    let mut namespace_filled = false;
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         match namespace {
             Some(namespace) if metadata.get("namespace").and_then(Value::as_str) == Some(namespace) => {}
             Some(namespace) => {
+                namespace_filled = !metadata.contains_key("namespace");
                 metadata.insert("namespace".to_owned(), namespace.into());
             }
             None => {
@@ -68,13 +76,14 @@ pub(super) fn declare(mut value: Value, schema: &KindSchema, namespace: Option<&
     let clear = string_data(&value, schema);
     merge::normalize(schema, &mut value);
     let Some((keys, before)) = clear else {
-        return Declared { value, folded: Folded::default(), beaten: Vec::new() };
+        let folded = Folded { namespace_filled, ..Folded::default() };
+        return Declared { value, folded, beaten: Vec::new() };
     };
     let after = value.get("data");
     let beaten = before.iter().flatten();
     let beaten = beaten.filter(|(key, old)| after.and_then(|data| data.get(key)) != Some(old));
     let beaten = beaten.map(|(key, _)| key.clone()).collect();
-    Declared { value, folded: Folded { keys, had_data: before.is_some() }, beaten }
+    Declared { value, folded: Folded { keys, had_data: before.is_some(), namespace_filled }, beaten }
 }
 
 /// The keys of a Secret's `stringData`, and those of its `data` that are among them with their values.

@@ -85,7 +85,7 @@ impl Kinds {
     /// The schema of a kind; without one the fault, or none where another fault explains it.
     pub(super) fn resolve(&self, gvk: &GroupVersionKind) -> Result<Arc<KindSchema>, Option<SchemaFault>> {
         let unknown = match self.catalog.resolve(gvk) {
-            Ok(schema) if !self.doubtful.contains(&gvk.group_kind()) => return Ok(schema),
+            Ok(schema) if self.doubtful.is_empty() || !self.doubtful.contains(&gvk.group_kind()) => return Ok(schema),
             Ok(_) => return Err(None),
             Err(unknown) => unknown,
         };

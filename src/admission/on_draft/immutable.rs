@@ -4,7 +4,7 @@ mod table;
 
 use serde_json::Value;
 
-use super::{Considered, RULE_IMMUTABLE, declared_place};
+use super::{Considered, RULE_IMMUTABLE, placed};
 use crate::base::fault::Fault;
 use crate::base::pointer::Pointer;
 use crate::base::resource::GroupKind;
@@ -62,11 +62,12 @@ pub fn judge(considered: &Considered<'_>) -> Vec<Fault> {
     changes(checked.schema(), live, after)
         .into_iter()
         .map(|change| {
-            let (path, at) = declared_place(checked, &change.path);
-            Fault::new(RULE_IMMUTABLE, change.text).at(at).path(path).id(considered.id.clone()).hint(format!(
-                "put the old value back, or let it be deleted and made anew: --allow {} or {}",
-                considered.id, "the annotation holdfast.dev/replace where permitInGit lists it"
-            ))
+            let hint = format!(
+                "put the old value back, or let it be deleted and made anew: --allow {}, or the annotation \
+                 holdfast.dev/replace where permitInGit lists it",
+                considered.id
+            );
+            placed(Fault::new(RULE_IMMUTABLE, change.text), checked, &change.path).hint(hint)
         })
         .collect()
 }

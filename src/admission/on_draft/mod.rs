@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::checked::Checked;
-use crate::base::fault::{At, RuleId};
+use crate::base::fault::{At, Fault, RuleId, Warning};
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 use crate::plan::document::Action;
@@ -76,13 +76,26 @@ pub struct Facts<'a> {
     pub catalog: &'a Catalog,
 }
 
-/// The field, or its nearest declared parent, with its place in the manifest.
-pub(super) fn declared_place(checked: &Checked, path: &Pointer) -> (Pointer, At) {
+/// Puts a fault at a field of a manifest, or at its nearest declared parent.
+fn placed(fault: Fault, checked: &Checked, path: &Pointer) -> Fault {
+    let (path, at) = declared_place(checked, path);
+    let fault = fault.at(at).id(checked.id().clone());
+    if path.is_root() { fault } else { fault.path(path) }
+}
+
+/// Puts a warning at a field of a manifest, or at its nearest declared parent.
+fn placed_warning(warning: Warning, checked: &Checked, path: &Pointer) -> Warning {
+    let (path, at) = declared_place(checked, path);
+    let warning = warning.at(at).id(checked.id().clone());
+    if path.is_root() { warning } else { warning.path(path) }
+}
+
+fn declared_place(checked: &Checked, path: &Pointer) -> (Pointer, At) {
     let mut path = path.clone();
     while !path.is_root() && checked.declared().pointer(path.as_str()).is_none() {
         path.pop();
     }
     let path = checked.as_written(&path);
-    let at = checked.locate(&path);
+    let at = if path.is_root() { checked.at() } else { checked.locate(&path) };
     (path, at)
 }

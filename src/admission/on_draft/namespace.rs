@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Considered, Facts, NamespaceState, RULE_MISSING_NAMESPACE, RULE_TERMINATING, declared_place};
+use super::{Considered, Facts, NamespaceState, RULE_MISSING_NAMESPACE, RULE_TERMINATING, placed};
 use crate::base::fault::{Class, Fault};
 use crate::base::pointer::Pointer;
 use crate::plan::document::Action;
@@ -42,8 +42,7 @@ pub fn judge(considered: &[Considered<'_>], facts: &Facts<'_>) -> Vec<Fault> {
                         .hint(format!("add a manifest of kind Namespace named {namespace}, or make it first"))
                 }
             };
-            let (path, at) = declared_place(checked, &Pointer::of(["metadata", "namespace"]));
-            Some(fault.at(at).path(path).id(c.id.clone()))
+            Some(placed(fault, checked, &Pointer::of(["metadata", "namespace"])))
         })
         .collect()
 }

@@ -1,6 +1,6 @@
 //! Policies that read the live object.
 
-use super::{Considered, declared_place};
+use super::{Considered, placed, placed_warning};
 use crate::admission::rules::Finding;
 use crate::admission::rules::policies::{Policies, Said};
 use crate::base::fault::{Fault, Warning};
@@ -23,31 +23,17 @@ pub fn judge(considered: &Considered<'_>, policies: &Policies) -> Verdict {
     let mut said = Said::default();
     let object = considered.after.unwrap_or(checked.declared());
     policies.old_object(object, considered.live, checked.schema(), &mut said);
-    let place = |finding: &Finding| declared_place(checked, &finding.path);
-    let id = considered.id;
+    let fault = |finding: Finding| {
+        let fault = placed(Fault::new(finding.rule, finding.text), checked, &finding.path);
+        match finding.hint {
+            Some(hint) => fault.hint(hint),
+            None => fault,
+        }
+    };
+    let warning = |finding: Finding| placed_warning(Warning::new(finding.rule, finding.text), checked, &finding.path);
     Verdict {
-        faults: said
-            .findings
-            .faults
-            .into_iter()
-            .map(|finding| {
-                let (_, at) = place(&finding);
-                let fault = Fault::new(finding.rule, finding.text).at(at).id(id.clone());
-                match finding.hint {
-                    Some(hint) => fault.hint(hint),
-                    None => fault,
-                }
-            })
-            .collect(),
-        warnings: said
-            .findings
-            .warnings
-            .into_iter()
-            .map(|finding| {
-                let (_, at) = place(&finding);
-                Warning::new(finding.rule, finding.text).at(at).id(id.clone())
-            })
-            .collect(),
+        faults: said.findings.faults.into_iter().map(fault).collect(),
+        warnings: said.findings.warnings.into_iter().map(warning).collect(),
         waived: said.waived,
     }
 }

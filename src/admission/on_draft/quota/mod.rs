@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Considered, Facts, RULE_QUOTA, declared_place};
+use super::{Considered, Facts, RULE_QUOTA, placed, placed_warning};
 use crate::base::fault::{Class, Fault, Warning};
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
@@ -123,12 +123,11 @@ fn unsaid(quota: &Quota<'_>, considered: &[Considered<'_>], world: &World<'_>, v
         }
         for (container, name) in world.unsaid(spec, &counted) {
             let pointer = Pointer::parse(&format!("{path}/containers/{container}/resources")).unwrap_or_default();
-            let (path, at) = declared_place(checked, &pointer);
             let text = format!("the pods don't say {name}, and {} refuses pods that don't", quota.id);
             if change.id.is("", "Pod") {
-                verdict.faults.push(Fault::new(RULE_QUOTA, text).at(at).path(path).id(change.id.clone()));
+                verdict.faults.push(placed(Fault::new(RULE_QUOTA, text), checked, &pointer));
             } else {
-                verdict.warnings.push(Warning::new(RULE_QUOTA, text).at(at).path(path).id(change.id.clone()));
+                verdict.warnings.push(placed_warning(Warning::new(RULE_QUOTA, text), checked, &pointer));
             }
         }
     }

@@ -1,0 +1,19 @@
+//! Admission through its public entry: manifests in, a checked set or a report out.
+
+mod ambiguous;
+mod annotations;
+mod catalogue;
+mod declared;
+mod definitions;
+mod identity;
+mod immutable;
+mod left_alone;
+mod namespaces;
+mod policies;
+mod quota;
+mod real;
+mod report;
+mod scope;
+mod speed;
+mod structure;
+mod support;

@@ -103,6 +103,17 @@ fn every_keyword_is_enforced() {
 }
 
 #[test]
+fn null_is_there_only_where_it_is_a_value() {
+    let schema = |more: &str| format!("{{type: object, required: [a], properties: {{a: {{type: string{more}}}}}}}");
+    assert_eq!(faults(&schema(", nullable: true"), "{a: null}"), [""; 0]);
+    assert_eq!(faults(&schema(""), "{a: null}"), ["missing-field /spec"]);
+    let list =
+        |more: &str| format!("{{type: object, properties: {{l: {{type: array, items: {{type: string{more}}}}}}}}}");
+    assert_eq!(faults(&list(", nullable: true"), "{l: [null]}"), [""; 0]);
+    assert_eq!(faults(&list(""), "{l: [null]}"), ["type-mismatch /spec/l/0"]);
+}
+
+#[test]
 fn junctors_judge_values() {
     let schema =
         "{type: object, properties: {a: {type: string}, b: {type: string}}, oneOf: [{required: [a]}, {required: [b]}]}";

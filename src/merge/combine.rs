@@ -21,7 +21,7 @@ pub(super) fn object(
     declared: &Value,
     defaults: &[(&str, &str)],
 ) -> Result<Option<Value>, MergeError> {
-    Combine { path: Pointer::root(), defaults }.value(node, live, declared, Level::Root)
+    Combine { defaults }.value(node, live, declared, Level::Root)
 }
 
 /// A declared value as it is stored where nothing is live: without the nulls that are no values and without what only
@@ -30,19 +30,13 @@ pub(super) fn created(node: &Node, declared: &Value) -> Value {
     clean(node, declared, Level::Root)
 }
 
+#[derive(Clone, Copy)]
 struct Combine<'a> {
-    path: Pointer,
     defaults: &'a [(&'a str, &'a str)],
 }
 
 impl Combine<'_> {
-    fn value(
-        &mut self,
-        node: &Node,
-        live: &Value,
-        declared: &Value,
-        level: Level,
-    ) -> Result<Option<Value>, MergeError> {
+    fn value(self, node: &Node, live: &Value, declared: &Value, level: Level) -> Result<Option<Value>, MergeError> {
         match (shape::of(node, declared), live, declared) {
             (Shape::Map, Value::Object(live), Value::Object(declared)) => self.map(node, live, declared, level),
             (shape @ (Shape::Keyed(_) | Shape::Set), Value::Array(live), Value::Array(declared)) => {
@@ -54,7 +48,7 @@ impl Combine<'_> {
     }
 
     fn map(
-        &mut self,
+        self,
         node: &Node,
         live: &Map<String, Value>,
         declared: &Map<String, Value>,
@@ -62,20 +56,17 @@ impl Combine<'_> {
     ) -> Result<Option<Value>, MergeError> {
         let mut changed: Vec<(&String, Value)> = Vec::new();
         for (key, value) in declared {
-            if level.is_nobodys(key) && !(level == Level::Root && !live.contains_key(key)) {
+            if level.is_nobodys(key) {
                 continue;
             }
-            let child = shape::below(node, key);
             let new = match live.get(key) {
+                Some(old) if old == value => None,
                 _ if shape::is_no_value(node, key, value) => None,
                 None if shape::is_absent(node, key, value) || self.is_default(level, key, value) => None,
-                None => Some(clean(child, value, level.below(key))),
+                None => Some(clean(shape::below(node, key), value, level.below(key))),
                 Some(old) if shape::is_same_resource(node, key, old, value) => None,
                 Some(old) => {
-                    self.path.push_key(key);
-                    let new = self.value(child, old, value, level.below(key))?;
-                    self.path.pop();
-                    new
+                    self.value(shape::below(node, key), old, value, level.below(key)).map_err(|e| e.below(key))?
                 }
             };
             changed.extend(new.map(|new| (key, new)));
@@ -96,7 +87,7 @@ impl Combine<'_> {
     }
 
     fn list(
-        &mut self,
+        self,
         shape: Shape<'_>,
         node: &Node,
         live: &[Value],
@@ -116,7 +107,7 @@ impl Combine<'_> {
         let mut of_right: HashMap<&Element, usize> = HashMap::with_capacity(right.len());
         for (index, element) in right.iter().enumerate() {
             if of_right.insert(element, index).is_some() {
-                return Err(MergeError::RepeatedEntry { path: self.path.index(index) });
+                return Err(MergeError::RepeatedEntry { path: Pointer::root().index(index) });
             }
         }
         // Of an entry that is there twice none is merged with: the declared one takes the place of both.
@@ -131,9 +122,8 @@ impl Combine<'_> {
                 Step::Declared(at) => match of_left.get(&right[at]).copied().flatten() {
                     None => clean(items, &declared[at], Level::Deep),
                     Some(old) => {
-                        self.path.push_index(at);
-                        let new = self.value(items, &live[old], &declared[at], Level::Deep)?;
-                        self.path.pop();
+                        let new = self.value(items, &live[old], &declared[at], Level::Deep);
+                        let new = new.map_err(|e| e.below(&at.to_string()))?;
                         new.unwrap_or_else(|| live[old].clone())
                     }
                 },
@@ -144,12 +134,10 @@ impl Combine<'_> {
     }
 
     /// Lists with the same entries in the same order, which is nearly always so.
-    fn aligned(&mut self, items: &Node, live: &[Value], declared: &[Value]) -> Result<Option<Value>, MergeError> {
+    fn aligned(self, items: &Node, live: &[Value], declared: &[Value]) -> Result<Option<Value>, MergeError> {
         let mut out: Option<Vec<Value>> = None;
         for (index, (old, value)) in live.iter().zip(declared).enumerate() {
-            self.path.push_index(index);
-            let new = self.value(items, old, value, Level::Deep)?;
-            self.path.pop();
+            let new = self.value(items, old, value, Level::Deep).map_err(|e| e.below(&index.to_string()))?;
             match (new, &mut out) {
                 (None, None) => {}
                 (new, Some(out)) => out.push(new.unwrap_or_else(|| old.clone())),

@@ -52,14 +52,14 @@ impl Walk {
             if level.is_nobodys(key) {
                 continue;
             }
-            let child = shape::below(node, key);
+            let (child, is_field) = shape::field(node, key);
             let level = level.below(key);
             if shape::is_no_value(node, key, value) {
                 continue;
             }
             let mut below = self.of_value(child, value, level);
             let is_empty = shape::is_empty(value) && (self.empty_lists || value.is_object());
-            if level != Level::Metadata && (is_empty || !node.properties.contains_key(key.as_str())) {
+            if level != Level::Metadata && (is_empty || !is_field) {
                 below.member = true;
             }
             set.push(Element::Field(key.as_str().into()), below);

@@ -78,7 +78,8 @@ pub(super) fn apply<'a>(
     let mut dropped_defaults = Vec::new();
 
     let last = managers.applied_by(manager).map(|entry| &entry.fields);
-    let needs_others = last.is_some_and(|last| !ours.contains(last)) || matches!(result, Cow::Owned(_));
+    let needs_others =
+        last.is_some_and(|last| *last != ours && !ours.contains(last)) || matches!(result, Cow::Owned(_));
     if needs_others {
         let others = managers
             .entries

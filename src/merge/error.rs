@@ -34,6 +34,17 @@ impl MergeError {
         Self::ManagedFields { entry, reason: bad.to_string() }
     }
 
+    /// The same from the parent's point of view.
+    pub(super) fn below(self, key: &str) -> Self {
+        match self {
+            Self::RepeatedEntry { path } => {
+                let segments = std::iter::once(key.to_owned()).chain(path.segments());
+                Self::RepeatedEntry { path: Pointer::of(segments) }
+            }
+            other => other,
+        }
+    }
+
     pub(super) fn entry(entry: usize, reason: &str) -> Self {
         Self::ManagedFields { entry, reason: reason.to_owned() }
     }

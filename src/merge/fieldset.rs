@@ -1,8 +1,9 @@
 //! Sets of fields: which places of an object somebody declared or holds.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::element::Element;
 use crate::base::pointer::Pointer;
@@ -190,19 +191,17 @@ impl FieldSet {
         if self.member {
             out.push(at.clone());
         }
+        let list = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let mut places = None;
         for (element, below) in &self.children {
-            let child = match element {
-                Element::Field(name) => {
-                    at.push_key(name);
-                    value.and_then(|v| v.get(&**name))
-                }
-                entry => match value.and_then(Value::as_array).and_then(|list| place(entry, list)) {
-                    Some(index) => {
-                        at.push_index(index);
-                        value.and_then(|v| v.get(index))
-                    }
-                    None => continue,
-                },
+            let child = if let Element::Field(name) = element {
+                at.push_key(name);
+                value.and_then(|v| v.get(&**name))
+            } else {
+                let places = places.get_or_insert_with(|| Places::of(list, &self.children));
+                let Some(index) = places.find(element) else { continue };
+                at.push_index(index);
+                list.get(index)
             };
             below.collect(child, at, out);
             at.pop();
@@ -210,24 +209,46 @@ impl FieldSet {
     }
 }
 
-/// Where the entry that a step names stands in a list. Without a schema the defaults of keys aren't known: an entry that
-/// lacks a key stands in where none has all of them.
-fn place(element: &Element, list: &[Value]) -> Option<usize> {
-    match element {
-        Element::Field(_) => None,
-        Element::Index(n) => usize::try_from(*n).ok().filter(|n| *n < list.len()),
-        Element::Value(text) => {
-            let value: Value = serde_json::from_str(text).ok()?;
-            list.iter().position(|entry| *entry == value)
+/// Where the entries that steps name stand in a list.
+struct Places<'v> {
+    list: &'v [Value],
+    exact: HashMap<Element, usize>,
+}
+
+impl<'v> Places<'v> {
+    fn of(list: &'v [Value], children: &[(Element, FieldSet)]) -> Self {
+        let keys = children.iter().find_map(|(element, _)| match element {
+            Element::Key(text) => serde_json::from_str::<Map<String, Value>>(text).ok(),
+            _ => None,
+        });
+        let keys: Vec<Box<str>> = keys.into_iter().flatten().map(|(key, _)| key.into()).collect();
+        let step = |entry: &Value| match entry {
+            Value::Object(_) if !keys.is_empty() => Element::of_item(&keys, super::shape::unknown(), entry),
+            other => Element::of_scalar(other),
+        };
+        let mut exact = HashMap::with_capacity(list.len());
+        for (index, entry) in list.iter().enumerate() {
+            if let Some(element) = step(entry) {
+                exact.entry(element).or_insert(index);
+            }
         }
-        Element::Key(text) => {
-            let keys: Value = serde_json::from_str(text).ok()?;
-            let keys = keys.as_object()?;
-            let exact = |entry: &Value| keys.iter().all(|(k, v)| entry.get(k) == Some(v));
-            let near = |entry: &Value| {
-                entry.is_object() && keys.iter().all(|(k, v)| entry.get(k).is_none_or(|found| found == v))
-            };
-            list.iter().position(exact).or_else(|| list.iter().position(near))
+        Self { list, exact }
+    }
+
+    /// Without a schema the defaults of keys aren't known: an entry that lacks a key stands in where none has all.
+    fn find(&self, element: &Element) -> Option<usize> {
+        match element {
+            Element::Index(n) => usize::try_from(*n).ok().filter(|n| *n < self.list.len()),
+            Element::Key(text) => self.exact.get(element).copied().or_else(|| {
+                if self.exact.len() == self.list.len() {
+                    return None;
+                }
+                let keys: Map<String, Value> = serde_json::from_str(text).ok()?;
+                let lacks = |entry: &Value| entry.is_object() && keys.keys().any(|key| entry.get(key).is_none());
+                let near = |entry: &Value| keys.iter().all(|(k, v)| entry.get(k).is_none_or(|found| found == v));
+                self.list.iter().position(|entry| lacks(entry) && near(entry))
+            }),
+            other => self.exact.get(other).copied(),
         }
     }
 }

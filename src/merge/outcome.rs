@@ -100,14 +100,11 @@ pub fn merge<'a>(ask: &Ask<'a>) -> Result<Outcome<'a>, MergeError> {
     if let Some(live) = ask.live {
         out.newly_owned = newly_owned(&applied, last, &declared);
         out.taken = taken(&applied, &managers, ask.manager, live);
-        let before = match (last, ask.declared_before) {
-            (Some(last), Some(before)) if last.contains(before) => Cow::Borrowed(last),
-            (Some(last), Some(before)) => Cow::Owned(last.union(before)),
-            (Some(one), None) | (None, Some(one)) => Cow::Borrowed(one),
-            (None, None) => Cow::Owned(FieldSet::default()),
-        };
-        if !applied.ours.contains(&before) {
-            let gone = before.difference(&applied.ours);
+        let before = [last, ask.declared_before].into_iter().flatten();
+        let gone = before
+            .filter(|before| **before != applied.ours)
+            .fold(FieldSet::default(), |gone, before| gone.union(&before.difference(&applied.ours)));
+        if !gone.is_empty() {
             out.left = left(ask, &applied, &managers, &gone);
         }
     }
@@ -120,7 +117,7 @@ pub fn merge<'a>(ask: &Ask<'a>) -> Result<Outcome<'a>, MergeError> {
 }
 
 fn newly_owned(applied: &Applied<'_>, last: Option<&FieldSet>, declared: &Value) -> Vec<Pointer> {
-    if last.is_some_and(|last| last.contains(&applied.ours)) {
+    if last.is_some_and(|last| *last == applied.ours || last.contains(&applied.ours)) {
         return Vec::new();
     }
     let mut new = last.map_or_else(|| applied.ours.clone(), |last| applied.ours.difference(last));

@@ -44,9 +44,20 @@ pub(super) fn below<'a>(node: &'a Node, key: &str) -> &'a Node {
     node.below(key).unwrap_or_else(|| unknown())
 }
 
+/// The same, and whether the key is a field of a struct.
+pub(super) fn field<'a>(node: &'a Node, key: &str) -> (&'a Node, bool) {
+    match node.properties.get(key) {
+        Some(field) => (field, true),
+        None => (below(node, key), false),
+    }
+}
+
 /// The schema of a list's entries.
 pub(super) fn items(node: &Node) -> &Node {
-    node.items.as_ref().map_or_else(|| unknown(), |items| items)
+    match &node.items {
+        Some(items) => items,
+        None => unknown(),
+    }
 }
 
 /// Whether a value of a key is a null that is no value: then the field isn't there.
@@ -57,7 +68,9 @@ pub(super) fn is_no_value(node: &Node, key: &str, value: &Value) -> bool {
 /// Whether two values of a key that merges as one value mean the same, where that depends on the map around it: in a
 /// list of resources quantities are rounded up.
 pub(super) fn is_same_resource(node: &Node, key: &str, a: &Value, b: &Value) -> bool {
-    let is_resource = !node.properties.contains_key(key) && below(node, key).kind == Kind::Quantity;
+    let is_resource = (a.is_string() || a.is_number())
+        && !node.properties.contains_key(key)
+        && below(node, key).kind == Kind::Quantity;
     let alone = |value: &Value| Value::Object([(key.to_owned(), value.clone())].into_iter().collect());
     is_resource && meaning::equal(node, &alone(a), &alone(b))
 }

@@ -268,3 +268,69 @@ fn a_put_of_an_unknown_kind_takes_lists_whole() {
     let live = merge::update(None, None, &new, &us(), crate::at(0)).unwrap();
     assert_eq!(held(&live, "holdfast", Operation::Update).to_fields_v1(), json!({"f:list": {}}));
 }
+
+/// The order rule of structured-merge-diff, by its own examples: live, declared, merged.
+const ORDERS: &[(&str, &str, &str)] = &[
+    ("abc", "ab", "abc"),
+    ("ab", "abc", "abc"),
+    ("abc", "", "abc"),
+    ("", "abc", "abc"),
+    ("ab", "ba", "ba"),
+    ("abc", "def", "abcdef"),
+    ("abc", "cdef", "abcdef"),
+    ("abcgf", "cdef", "abcgdef"),
+    ("abc", "defxyz", "abcdefxyz"),
+    ("cdef", "ace", "acdef"),
+    ("abcxyz", "def", "abcxyzdef"),
+    ("abcxyz", "defxyz", "abcdefxyz"),
+    ("cagf", "cfag", "cfag"),
+    ("abcd", "defa", "bcdefa"),
+    ("cdefghij", "2h3e4kl", "cdfg2hij3e4kl"),
+    ("abcdefghij", "1b2h3e4kl", "a1bcdfg2hij3e4kl"),
+    ("abb", "c", "abbc"),
+    ("abb", "b", "ab"),
+    ("abb", "a", "abb"),
+    ("abcdec", "1b2ed", "a1bc2ecd"),
+];
+
+#[test]
+fn lists_merge_in_the_api_servers_order() {
+    let schema = widget();
+    let of = |set: &str| {
+        let set: Vec<String> = set.chars().map(String::from).collect();
+        json!({"apiVersion": "lab.example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"set": set}})
+    };
+    for (live, declared, merged) in ORDERS {
+        let out = apply(&schema, Some(&of(live)), &of(declared), 0);
+        assert_eq!(out["spec"], of(merged)["spec"], "{declared} over {live}");
+    }
+}
+
+#[test]
+fn a_change_beside_it_keeps_the_live_spelling_and_its_holder() {
+    let schema = kind("apps/v1", "Deployment");
+    let of = |image: &str, cpu: &str| {
+        pods(json!([{"name": "a", "image": image, "resources": {"limits": {"cpu": cpu}},
+            "env": [{"name": "E", "value": ""}]}]))
+    };
+    let live = apply_as(&schema, None, &of("a:1", "1"), "other", 0);
+    let declared = of("a:2", "1000m");
+    let out = plan(&schema, &live, &declared).unwrap();
+    assert_eq!(out.result["spec"], of("a:2", "1")["spec"]);
+    assert_eq!(paths(out.taken.iter().map(|t| &t.path)), ["/spec/template/spec/containers/0/image"]);
+}
+
+#[test]
+fn a_quantity_of_a_custom_resource_keeps_its_live_spelling_too() {
+    let schema = widget();
+    let of = |size: i64, memory: &str| {
+        json!({"apiVersion": "lab.example.com/v1", "kind": "Widget", "metadata": {"name": "w"},
+            "spec": {"size": size, "memory": memory}})
+    };
+    let live = apply_as(&schema, None, &of(4, "1Gi"), "other", 0);
+    let declared = of(5, "1024Mi");
+    let out = plan(&schema, &live, &declared).unwrap();
+    assert_eq!(out.result["spec"], of(5, "1Gi")["spec"]);
+    assert_eq!(paths(out.taken.iter().map(|t| &t.path)), ["/spec/size"]);
+    assert_eq!(paths(&out.newly_owned), ["/spec/memory"]);
+}

@@ -1,8 +1,10 @@
 //! Structured merge: what stays, what goes, who holds what.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic")]
 
 mod api_server;
 mod field_sets;
 mod properties;
+mod speed;
 mod trial_cases;
 
 use std::sync::Arc;

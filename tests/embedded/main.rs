@@ -1,5 +1,7 @@
 //! The embedded target: the conformance suite, and what only a file can do.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
 #[path = "../conformance/mod.rs"]
 mod conformance;
 mod crash;

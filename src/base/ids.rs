@@ -22,8 +22,17 @@ macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(transparent)]
+        #[serde(try_from = "String")]
         pub struct $name(String);
+
+        impl TryFrom<String> for $name {
+            type Error = BadId;
+
+            /// Checks what a file says: a stored identifier is no more trusted than a typed one.
+            fn try_from(text: String) -> Result<Self, BadId> {
+                Self::parse(&text)
+            }
+        }
 
         impl $name {
             /// The identifier as text.
@@ -147,6 +156,13 @@ impl ObjectUid {
     }
 }
 
+impl ObjectUid {
+    /// Stands where an object has no UID yet: the target gives it one when it is written.
+    pub fn unwritten() -> Self {
+        Self("-".to_owned())
+    }
+}
+
 impl TargetIdentity {
     /// Reads a target's identity.
     ///
@@ -161,6 +177,11 @@ impl TargetIdentity {
 }
 
 impl ApplyId {
+    /// Names an apply by a new UUIDv7.
+    pub fn new(uuid: uuid::Uuid) -> Self {
+        Self(uuid.to_string())
+    }
+
     /// Reads the ID of an apply.
     ///
     /// # Errors
@@ -171,6 +192,14 @@ impl ApplyId {
 }
 
 impl Manager {
+    /// Reads a field manager's name.
+    ///
+    /// # Errors
+    /// If it is longer than 128 bytes.
+    pub fn parse(text: &str) -> Result<Self, BadId> {
+        if text.len() > 128 { Err(BadId::new("a field manager's name", text)) } else { Ok(Self(text.to_owned())) }
+    }
+
     /// Names a field manager; free text, cut at 128 bytes as the API server demands.
     pub fn new(text: &str) -> Self {
         let mut end = text.len().min(128);

@@ -3,6 +3,7 @@
 //! Imports nothing of this crate.
 
 pub mod clock;
+pub mod columns;
 pub mod digest;
 pub mod failpoint;
 pub mod fault;
@@ -12,3 +13,4 @@ pub mod pointer;
 pub mod resource;
 pub mod sensitive;
 pub mod text;
+pub mod yaml;

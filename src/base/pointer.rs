@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A JSON Pointer in its text form; the empty text is the whole document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String")]
 pub struct Pointer(String);
 
 /// A text that is no JSON Pointer.
@@ -105,6 +105,14 @@ impl Pointer {
     /// Whether this is `other` or lies below it.
     pub fn is_within(&self, other: &Pointer) -> bool {
         self.0.strip_prefix(other.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl TryFrom<String> for Pointer {
+    type Error = BadPointer;
+
+    fn try_from(text: String) -> Result<Self, BadPointer> {
+        Self::parse(&text)
     }
 }
 

@@ -72,6 +72,7 @@ impl GroupVersionKind {
 ///
 /// It has no version: `autoscaling/v1` and `autoscaling/v2` of one HorizontalPodAutoscaler are the same resource.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ResourceId {
     /// The API group; empty for the core group.
     pub group: String,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Whether a character could move the cursor, reorder the line or hide in it.
-fn is_unsafe(c: char) -> bool {
+pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{00ad}' | '\u{061c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -41,6 +41,26 @@ fn escape_but(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
             c => {
                 let _ = write!(out, "\\u{{{:x}}}", c as u32);
             }
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Writes what is unsafe in a JSON text as JSON escapes: it reads back the same and moves nothing on a terminal.
+pub fn escape_json(json: &str) -> Cow<'_, str> {
+    // Below 0x80 a JSON writer has escaped what is unsafe already, but for DEL and the line ends of its own layout.
+    let bad = |c: char| (c as u32) > 0x7e && is_unsafe(c);
+    if !json.contains(bad) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if bad(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
         }
     }
     Cow::Owned(out)

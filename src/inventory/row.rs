@@ -60,6 +60,9 @@ pub struct Row {
     pub version: String,
     /// Digest of what was seen at these fields after the last apply.
     pub seen: Digest,
+    /// Something declared was left alone (replicas under an autoscaler, `ignoreDrift`): compare anew at every plan.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left_alone: bool,
     /// What the Source's `sensitive` names in objects of this kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sensitive: Vec<Pointer>,

@@ -14,14 +14,14 @@ use crate::schema::KindSchema;
 ///
 /// A sensitive value is in no digest, since short ones could be guessed from it; where one lies within the fields, the
 /// `generation` stands for it, of a Secret the `resourceVersion`.
-pub fn seen_digest(schema: &KindSchema, live: &Value, fields: &FieldSet, extra_sensitive: &[Pointer]) -> Digest {
-    let sensitive = sensitive::pointers(live, extra_sensitive);
+pub fn seen_digest(schema: Option<&KindSchema>, live: &Value, fields: &FieldSet, extra: &[Pointer]) -> Digest {
+    let sensitive = sensitive::pointers(live, extra);
     let mark = Pointer::of(["metadata", "annotations", OWNER_ANNOTATION]);
     let metadata = |key: &str| live.get("metadata").and_then(|m| m.get(key)).cloned().unwrap_or_default();
     let mut hidden = vec![mark];
     hidden.extend(sensitive.iter().cloned());
-    let values = merge::seen(Some(schema), live, fields, &hidden);
-    let stamp = if sensitive.is_empty() || merge::seen(Some(schema), live, fields, &hidden[..1]) == values {
+    let values = merge::seen(schema, live, fields, &hidden);
+    let stamp = if sensitive.is_empty() || merge::seen(schema, live, fields, &hidden[..1]) == values {
         Value::Null
     } else if sensitive::is_secret(live) {
         metadata("resourceVersion")

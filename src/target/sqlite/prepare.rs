@@ -175,7 +175,7 @@ impl Context<'_> {
 }
 
 fn seen(schema: &KindSchema, object: &Value, fields: &FieldSet, row: &Row) -> Digest {
-    seen_digest(schema, object, fields, &row.sensitive)
+    seen_digest(Some(schema), object, fields, &row.sensitive)
 }
 
 fn bad(id: &ResourceId, reason: &str) -> TargetError {

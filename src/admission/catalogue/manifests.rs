@@ -1,0 +1,3 @@
+//! x
+use super::{RuleDoc, rule};
+pub(super) const RULES: &[RuleDoc] = &[rule("x", "", "", "")];

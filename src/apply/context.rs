@@ -1,0 +1,47 @@
+//! What every command of the engine is given: nothing here reads the environment.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::base::clock::Clock;
+use crate::manifest;
+use crate::source::limits;
+use crate::source::mirror;
+use crate::target::Target;
+
+/// Asks to stop; looked at before anything is written.
+#[derive(Debug, Default)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// One that a signal handler, or whoever else holds the flag, raises.
+    pub fn on(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
+    }
+
+    /// Whether somebody asked.
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// The surroundings of a command.
+pub struct Context<'a> {
+    /// The target.
+    pub target: &'a dyn Target,
+    /// Where mirrors are kept.
+    pub cache: &'a Path,
+    /// The time.
+    pub clock: &'a dyn Clock,
+    /// Bounds of a fetch.
+    pub fetch: &'a limits::Limits,
+    /// Bounds of what is read of a commit.
+    pub manifests: &'a manifest::Limits,
+    /// Told of a fetch's progress.
+    pub progress: &'a dyn mirror::Progress,
+    /// Whether to fetch; without, the mirror counts as it is.
+    pub offline: bool,
+    /// Whether somebody asked to stop.
+    pub interrupt: &'a Interrupt,
+}

@@ -1,0 +1,19 @@
+//! From Sources to a plan, and from a reviewed plan to a receipt.
+//!
+//! **Invariant:** planning is given a [`crate::target::Reader`] and no Writer. **Invariant:** an apply computes its plan
+//! anew inside the writer's own lock and goes on only if the reviewed plan's binding is the same.
+
+mod context;
+mod observe;
+mod prepare;
+mod read;
+mod receipt;
+mod rules;
+mod transaction;
+
+pub use context::{Context, Interrupt};
+pub use prepare::{Prepared, Request, prepare};
+pub use read::SourceRead;
+pub use receipt::{RECEIPT_VERSION, Receipt};
+pub use rules::*;
+pub use transaction::{ApplyError, ApplyOptions, Refused, Transaction};

@@ -1,0 +1,233 @@
+//! Planning: Sources are read and checked once; against a Reader they can be planned any number of times.
+
+use std::collections::HashSet;
+
+use super::context::Context;
+use super::observe::observe;
+use super::read::{SourceRead, read_source};
+use super::rules::SOURCE_BINDING;
+use crate::admission::{self, CheckedSet, Rejection};
+use crate::base::clock::Moment;
+use crate::base::fault::{Class, Fault, Warning};
+use crate::base::ids::{SourceId, SourceName, TargetIdentity};
+use crate::inventory::{Inventory, SourceRecord};
+use crate::plan::document::Waiver;
+use crate::plan::{Draft, Grants, OtherSource, SealedPlan, SourceInput, draft};
+use crate::source::refs::RefSpec;
+use crate::source::spec::SourceSpec;
+use crate::target::{Live, Reader, TargetError, TargetKind};
+
+/// What to plan.
+pub struct Request<'a> {
+    /// The Sources, planned together.
+    pub sources: Vec<&'a SourceSpec>,
+    /// The configuration's other Sources on the same target: what they declare is never deleted.
+    pub others: Vec<&'a SourceSpec>,
+    /// Another commit than the Sources' refs name (`--ref`).
+    pub at: Option<RefSpec>,
+    /// For each Source the commit that a reviewed plan names; its ref decides only whether that is merged.
+    pub commits: Vec<(SourceName, crate::base::ids::CommitId)>,
+    /// Permissions.
+    pub grants: Grants,
+    /// Waivers of user policies.
+    pub waivers: Vec<Waiver>,
+}
+
+/// Sources that were read and checked, ready to be planned against what a Reader shows.
+pub struct Prepared<'a> {
+    kind: TargetKind,
+    sources: Vec<(SourceRead<'a>, CheckedSet)>,
+    others: Vec<OtherSource>,
+    definitions: Vec<(String, String)>,
+    grants: Grants,
+    waivers: Vec<Waiver>,
+    warnings: Vec<Warning>,
+}
+
+/// Fetches, reads and checks.
+///
+/// # Errors
+/// Every fault of every Source that could be read, and each Source that could not, in one Rejection.
+pub fn prepare<'a>(context: &Context<'_>, request: Request<'a>) -> Result<Prepared<'a>, Rejection> {
+    let served = context.target.reader().and_then(|reader| reader.definitions());
+    let definitions = served.map_err(|error| Rejection::of(target_fault(&error)))?;
+    let mut rejection = Rejection::default();
+    let mut sources = Vec::new();
+    let mut warnings = Vec::new();
+    for spec in request.sources {
+        let commit = request.commits.iter().find(|(name, _)| *name == spec.name).map(|(_, commit)| commit);
+        let read = match read_source(context, spec, request.at.as_ref(), commit) {
+            Ok(read) => read,
+            Err(refused) => {
+                rejection.join(refused);
+                continue;
+            }
+        };
+        let (read, set, faults) = read;
+        for fault in faults {
+            rejection.push(fault);
+        }
+        warnings.extend(read.warnings.iter().cloned());
+        match admission::check(spec, set, &definitions, &request.waivers) {
+            Ok(checked) => sources.push((read, checked)),
+            Err(refused) => rejection.join(refused),
+        }
+    }
+    if !rejection.is_empty() {
+        return Err(rejection);
+    }
+    let others = request.others.iter().map(|spec| other(context, spec, &definitions)).collect();
+    sources.sort_by(|(a, _), (b, _)| a.spec.name.cmp(&b.spec.name));
+    Ok(Prepared {
+        kind: context.target.kind(),
+        sources,
+        others,
+        definitions: versions(&definitions),
+        grants: request.grants,
+        waivers: request.waivers,
+        warnings,
+    })
+}
+
+/// What another Source declares at its newest commit; that it can't be read is an answer too, never "nothing".
+fn other(context: &Context<'_>, spec: &SourceSpec, definitions: &[Live]) -> OtherSource {
+    let wanted = read_source(context, spec, None, None)
+        .map_err(|refused| refused.first_text())
+        .and_then(|(_, set, faults)| match faults.first() {
+            Some(fault) => Err(fault.text.clone()),
+            None => admission::check(spec, set, definitions, &[]).map_err(|refused| refused.first_text()),
+        })
+        .map(|set| set.manifests().iter().map(|c| c.id().clone()).collect::<HashSet<_>>());
+    OtherSource { name: spec.name.clone(), wanted }
+}
+
+fn versions(definitions: &[Live]) -> Vec<(String, String)> {
+    let mut all: Vec<_> = definitions.iter().map(|d| (d.head.id.name.clone(), d.head.version.clone())).collect();
+    all.sort();
+    all
+}
+
+/// A failure at the target as a line of the one report.
+pub(crate) fn target_fault(error: &TargetError) -> Fault {
+    let rule = match error {
+        TargetError::Locked { .. } => super::rules::LOCKED,
+        _ => admission::TARGET_UNREADABLE,
+    };
+    Fault::new(rule, error.to_string()).class(Class::Target)
+}
+
+impl Prepared<'_> {
+    /// Plans against what `reader` shows: observe, draft, judge, seal.
+    ///
+    /// # Errors
+    /// Everything that is wrong, in one Rejection.
+    pub fn plan(&self, reader: &dyn Reader, now: Moment) -> Result<SealedPlan, Rejection> {
+        self.plan_inner(reader, now).unwrap_or_else(|error| Err(Rejection::of(target_fault(&error))))
+    }
+
+    fn plan_inner(&self, reader: &dyn Reader, now: Moment) -> Result<Result<SealedPlan, Rejection>, TargetError> {
+        let identity = reader.identity()?;
+        let known = reader.sources()?;
+        let mut rejection = Rejection::default();
+        let ids: Vec<SourceId> =
+            self.sources.iter().map(|(read, _)| id_of(&identity, &read.spec.name, &known)).collect();
+        let inventories: Vec<Inventory> = ids.iter().map(|id| reader.inventory(id)).collect::<Result<_, _>>()?;
+        let mut inputs = Vec::new();
+        for (((read, set), id), inventory) in self.sources.iter().zip(&ids).zip(&inventories) {
+            let record = known.iter().find(|record| record.id == *id && record.removed_at.is_none());
+            let rebinds = record.is_some_and(|record| !read.is_same_binding(&record.binding));
+            if let (true, Some(record)) = (rebinds && !self.grants.allows_source(&read.spec.name), record) {
+                rejection.push(rebound(read, record));
+            }
+            let facts = read.facts(record.map(|r| &r.commit));
+            match facts {
+                Ok(facts) => inputs.push(SourceInput {
+                    spec: read.spec,
+                    id: id.clone(),
+                    record,
+                    inventory,
+                    set,
+                    facts,
+                    binding: read.binding.clone(),
+                    rebinds,
+                }),
+                Err(fault) => rejection.push(fault),
+            }
+        }
+        if !rejection.is_empty() {
+            return Ok(Err(rejection));
+        }
+        let observed = observe(reader, self.kind, &known, &inputs)?;
+        let mut drafted: Draft<'_> = draft(&inputs, &self.others, &observed, &self.grants);
+        drafted.warn(&self.warnings);
+        let facts = admission::facts(reader, &drafted)?;
+        let plan = match admission::judge(drafted, &facts) {
+            Ok(plan) => plan,
+            Err(rejection) => return Ok(Err(rejection)),
+        };
+        Ok(plan
+            .seal(now.rfc3339())
+            .map_err(|broken| Rejection::of(Fault::new(admission::BROKEN_PLAN, broken.to_string()))))
+    }
+
+    /// Whether the target serves the same definitions as when the manifests were checked.
+    pub(crate) fn serves_the_same(&self, reader: &dyn Reader) -> Result<bool, TargetError> {
+        Ok(versions(&reader.definitions()?) == self.definitions)
+    }
+
+    /// The IDs of the Sources on this target.
+    ///
+    /// # Errors
+    /// If the target can't be read.
+    pub fn source_ids(&self, reader: &dyn Reader) -> Result<Vec<SourceId>, TargetError> {
+        let (identity, known) = (reader.identity()?, reader.sources()?);
+        let mut ids: Vec<SourceId> =
+            self.sources.iter().map(|(read, _)| id_of(&identity, &read.spec.name, &known)).collect();
+        ids.sort();
+        Ok(ids)
+    }
+
+    /// The permissions that it was prepared with.
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    /// The Sources as they were read.
+    pub fn reads(&self) -> impl Iterator<Item = &SourceRead<'_>> {
+        self.sources.iter().map(|(read, _)| read)
+    }
+
+    /// The checked manifests of each Source.
+    pub fn sets(&self) -> impl Iterator<Item = (&SourceName, &CheckedSet)> {
+        self.sources.iter().map(|(read, set)| (&read.spec.name, set))
+    }
+}
+
+/// The ID of a Source: that of the record which bears its name, else the first that was never given away.
+pub(crate) fn id_of(target: &TargetIdentity, name: &SourceName, known: &[SourceRecord]) -> SourceId {
+    if let Some(record) = known.iter().find(|r| r.name == *name && r.removed_at.is_none()) {
+        return record.id.clone();
+    }
+    let mut earlier = 0;
+    loop {
+        let id = SourceId::derive(target, name, earlier);
+        if known.iter().all(|record| record.id != id) {
+            return id;
+        }
+        earlier += 1;
+    }
+}
+
+fn rebound(read: &SourceRead<'_>, record: &SourceRecord) -> Fault {
+    let name = &read.spec.name;
+    let (was, is) = (&record.binding, &read.binding);
+    let what = if was.repository != is.repository {
+        format!("repository {}, not {}", was.repository, is.repository)
+    } else if was.path != is.path {
+        format!("path {:?}, not {:?}", was.path, is.path)
+    } else {
+        "a history that this repository doesn't share".to_owned()
+    };
+    Fault::new(SOURCE_BINDING, format!("on this target Source {name} is bound to {what}"))
+        .hint(format!("choose another name; or, if it really moved, say so with --allow source/{name}"))
+}

@@ -1,0 +1,162 @@
+//! From a Source to the manifests of one commit: fetch, resolve, list, read.
+
+use super::context::Context;
+use super::rules::SOURCE_UNREADABLE;
+use crate::admission::Rejection;
+use crate::base::fault::{At, Class, Fault, RuleId, Warning};
+use crate::base::ids::CommitId;
+use crate::inventory::Binding;
+use crate::manifest::{self, Counted, IgnoreRules, ManifestSet};
+use crate::plan::CommitFacts;
+use crate::source::checkout::{Checkout, TreeFile};
+use crate::source::mirror::{Credentials, Mirror, MirrorError};
+use crate::source::refs::RefSpec;
+use crate::source::spec::SourceSpec;
+use crate::source::worktree;
+
+/// A file that looks like a manifest with another ending; it is not read, and that is said.
+pub const NOT_COUNTED: RuleId = RuleId::new("not-counted");
+
+/// A Source at one commit.
+pub struct SourceRead<'a> {
+    /// Its specification.
+    pub spec: &'a SourceSpec,
+    /// The commit.
+    pub commit: CommitId,
+    /// What the Source would be bound to.
+    pub binding: Binding,
+    /// What people should know of it.
+    pub warnings: Vec<Warning>,
+    preview: bool,
+    mirror: Mirror,
+}
+
+/// Reads one Source: at `commit` if a reviewed plan names one, else at `at`, else at its own ref.
+///
+/// # Errors
+/// Everything that is wrong with how the commit is found and what files it has. Faults inside the files are in the set.
+pub(crate) fn read_source<'a>(
+    context: &Context<'_>,
+    spec: &'a SourceSpec,
+    at: Option<&RefSpec>,
+    commit: Option<&CommitId>,
+) -> Result<(SourceRead<'a>, ManifestSet, Vec<Fault>), Rejection> {
+    let unreadable = |error: MirrorError| Rejection::of(error.fault());
+    let mirror = Mirror::open(context.cache, &spec.repository, Credentials::default()).map_err(unreadable)?;
+    if !context.offline {
+        let fetched = mirror.fetch(at.unwrap_or(&spec.ref_), context.fetch, context.progress, context.clock.now());
+        match fetched {
+            // A reviewed commit may outlive its branch; whether it does is judged below.
+            Err(error) if commit.is_none() || !error.is_missing_ref() => return Err(unreadable(error)),
+            _ => {}
+        }
+    }
+    let (commit, preview) = find(&mirror, spec, at, commit).map_err(unreadable)?;
+    let checkout = mirror.checkout(&commit, &spec.path, context.fetch).map_err(|error| Rejection::of(error.fault()))?;
+    let roots = mirror.root_commits(&commit).map_err(unreadable)?;
+    let mut warnings = uncommitted(spec);
+    let (set, faults) = manifests(context, spec, &checkout, &mut warnings)?;
+    let binding = Binding {
+        repository: spec.repository.normalised().to_owned(),
+        root_commits: roots.into_iter().collect(),
+        path: spec.path.to_string(),
+    };
+    Ok((SourceRead { spec, commit, binding, warnings, preview, mirror }, set, faults))
+}
+
+/// The commit, and whether its Source's ref doesn't reach it.
+fn find(
+    mirror: &Mirror,
+    spec: &SourceSpec,
+    at: Option<&RefSpec>,
+    commit: Option<&CommitId>,
+) -> Result<(CommitId, bool), MirrorError> {
+    let reached = |commit: &CommitId| match mirror.resolve(&spec.ref_) {
+        Ok(head) => mirror.descends_from(&head, commit),
+        Err(error) if error.is_missing_ref() => Ok(false),
+        Err(error) => Err(error),
+    };
+    if let Some(commit) = commit {
+        mirror.has_commit(commit)?;
+        return Ok((commit.clone(), !reached(commit)?));
+    }
+    match at {
+        None => Ok((mirror.resolve(&spec.ref_)?, false)),
+        Some(at) => {
+            let commit = mirror.resolve(at)?;
+            let preview = !reached(&commit)?;
+            Ok((commit, preview))
+        }
+    }
+}
+
+fn uncommitted(spec: &SourceSpec) -> Vec<Warning> {
+    let Some(path) = spec.repository.local_path() else { return Vec::new() };
+    match worktree::uncommitted(path, &spec.path) {
+        Ok(paths) => worktree::warning(&paths).into_iter().collect(),
+        Err(error) => {
+            let text = format!("whether there are uncommitted changes could not be read: {error}");
+            vec![Warning::new(crate::source::rules::UNCOMMITTED, text)]
+        }
+    }
+}
+
+fn manifests(
+    context: &Context<'_>,
+    spec: &SourceSpec,
+    checkout: &Checkout,
+    warnings: &mut Vec<Warning>,
+) -> Result<(ManifestSet, Vec<Fault>), Rejection> {
+    let mut rules = IgnoreRules::new(&spec.path, &spec.ignore)
+        .map_err(|bad| Rejection::of(Fault::new(manifest::rules::IGNORE_PATTERN, bad.to_string())))?;
+    let mut faults = Vec::new();
+    for (folder, text) in &checkout.ignore_files {
+        faults.extend(rules.add_file(&folder.join(manifest::IGNORE_FILE.as_bytes()), text));
+    }
+    let excluded = |path: &_| matches!(rules.classify(path), Counted::Excluded(_) | Counted::Hidden);
+    faults.extend(checkout.faults.iter().filter(|f| !f.at.as_ref().is_some_and(|at| excluded(&at.file))).cloned());
+    for file in checkout.files.iter().filter(|f| !f.counted && manifest::is_near_miss(&f.path)) {
+        let text = format!("{} is not read: its name ends neither in .yaml, .yml nor .json", file.path);
+        warnings.push(Warning::new(NOT_COUNTED, text).at(At::file(&file.path)));
+    }
+    // A Source whose path is one file reads that file, whatever its name.
+    let wanted =
+        |file: &TreeFile| file.counted && (file.path == spec.path || rules.classify(&file.path) == Counted::Manifest);
+    let blobs = checkout
+        .map_blobs(wanted, |file, bytes| manifest::read_file(&file.path, bytes.to_vec(), context.manifests))
+        .map_err(|error| Rejection::of(error.fault()))?;
+    faults.extend(blobs.faults);
+    Ok((ManifestSet::join(blobs.read, context.manifests), faults))
+}
+
+impl SourceRead<'_> {
+    /// Whether a Source is bound to this repository, path and history.
+    pub fn is_same_binding(&self, bound: &Binding) -> bool {
+        let related = bound.root_commits.iter().any(|root| self.binding.root_commits.contains(root));
+        bound.repository == self.binding.repository && bound.path == self.binding.path && related
+    }
+
+    /// What git says of the commit, next to the one that is applied.
+    pub(crate) fn facts(&self, applied: Option<&CommitId>) -> Result<CommitFacts, Fault> {
+        let rewind = match applied {
+            None => false,
+            Some(applied) => match self.mirror.descends_from(&self.commit, applied) {
+                Ok(descends) => !descends,
+                // The applied commit is no longer anywhere: this one can't descend from it.
+                Err(error) if error.is_gone() => true,
+                Err(error) => {
+                    return Err(Fault::new(SOURCE_UNREADABLE, error.to_string()).class(Class::Target));
+                }
+            },
+        };
+        Ok(CommitFacts { commit: self.commit.clone(), preview: self.preview, rewind })
+    }
+
+    /// Keeps the commit in the mirror, whatever becomes of its branch: it is applied now.
+    ///
+    /// # Errors
+    /// If the mirror can't be written. The apply itself took place.
+    pub fn keep(&self) -> Result<(), MirrorError> {
+        self.mirror.keep_applied(&self.commit)
+    }
+}

@@ -1,0 +1,103 @@
+//! The receipt: what an apply did.
+
+use serde_json::{Value, json};
+
+use crate::base::clock::Moment;
+use crate::base::ids::ApplyId;
+use crate::plan::document::{Action, PlanDocument};
+
+/// The version of the receipt's format.
+pub const RECEIPT_VERSION: u32 = 1;
+
+/// What an apply did, as it is stored in the operation log and printed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Receipt(pub(crate) Value);
+
+impl Receipt {
+    /// The receipt as JSON.
+    pub fn as_json(&self) -> &Value {
+        &self.0
+    }
+
+    /// How many objects were written.
+    pub fn writes(&self) -> u64 {
+        self.0.get("writes").and_then(Value::as_u64).unwrap_or(0)
+    }
+
+    /// How many objects were deleted, those that went along included.
+    pub fn deletes(&self) -> u64 {
+        self.0.get("deletes").and_then(Value::as_u64).unwrap_or(0)
+    }
+}
+
+/// In the past tense: it has happened.
+fn done(action: Action) -> &'static str {
+    match action {
+        Action::Create => "created",
+        Action::Update => "updated",
+        Action::Own => "owned",
+        Action::Replace => "replaced",
+        Action::Delete => "deleted",
+        Action::Adopt => "adopted",
+        Action::Transfer => "transferred",
+        Action::Release => "released",
+        Action::Keep => "kept",
+    }
+}
+
+/// Writes the receipt of a plan that is about to be applied whole.
+pub(crate) fn receipt(
+    plan: &PlanDocument,
+    apply: &ApplyId,
+    actor: &str,
+    at: Moment,
+    unmerged: bool,
+    reason: Option<&str>,
+) -> Value {
+    let s = &plan.summary;
+    let changes: Vec<Value> = plan
+        .changes
+        .iter()
+        .map(|c| {
+            let mut entry = json!({ "result": done(c.action), "id": c.id, "source": c.source });
+            if let (Some(map), Some(reason)) = (entry.as_object_mut(), &c.reason) {
+                map.insert("reason".to_owned(), json!(reason));
+            }
+            if let (Some(map), false) = (entry.as_object_mut(), c.holds.is_empty()) {
+                map.insert("holds".to_owned(), json!(c.holds));
+            }
+            entry
+        })
+        .collect();
+    let sources: Vec<Value> = plan
+        .sources
+        .iter()
+        .map(|s| json!({ "name": s.name, "id": s.id, "commit": s.commit, "before": s.applied }))
+        .collect();
+    let mut receipt = json!({
+        "formatVersion": RECEIPT_VERSION,
+        "result": "applied",
+        "applyId": apply,
+        "planId": plan.plan_id,
+        "contentId": plan.content_id,
+        "actor": actor,
+        "at": at.rfc3339(),
+        "target": plan.target,
+        "sources": sources,
+        "writes": s.create + s.update + s.own + s.replace + s.adopt + s.transfer,
+        "deletes": s.delete,
+        "summary": s,
+        "changes": changes,
+        "allowances": plan.allowances,
+        "waivers": plan.waivers,
+    });
+    if let Some(map) = receipt.as_object_mut() {
+        if unmerged {
+            map.insert("unmerged".to_owned(), json!(true));
+        }
+        if let Some(reason) = reason {
+            map.insert("reason".to_owned(), json!(reason));
+        }
+    }
+    receipt
+}

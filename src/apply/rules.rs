@@ -1,0 +1,14 @@
+//! Rules that stand between a commit and its plan, and between a plan and its apply.
+
+use crate::base::fault::RuleId;
+
+/// A Source's repository, commit or files could not be read.
+pub const SOURCE_UNREADABLE: RuleId = RuleId::new("source-unreadable");
+/// A Source's name is bound to another repository, path or history on this target.
+pub const SOURCE_BINDING: RuleId = RuleId::new("source-binding");
+/// The plan's commit is no longer on its Source's ref.
+pub const SOURCE_MOVED: RuleId = RuleId::new("source-moved");
+/// What the target serves (its CustomResourceDefinitions) changed between reading and applying.
+pub const TARGET_MOVED: RuleId = RuleId::new("target-moved");
+/// Another apply holds the target.
+pub const LOCKED: RuleId = RuleId::new("locked");

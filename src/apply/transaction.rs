@@ -1,0 +1,294 @@
+//! The applier: inside the writer's lock it plans anew, compares, and commits everything or nothing.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::context::Context;
+use super::prepare::Prepared;
+use super::receipt::{Receipt, receipt};
+use super::rules::{SOURCE_MOVED, TARGET_MOVED};
+use crate::admission::Rejection;
+use crate::base::clock::Moment;
+use crate::base::fault::Fault;
+use crate::base::ids::{ApplyId, CommitId};
+use crate::base::resource::ResourceId;
+use crate::inventory::{OWNER_ANNOTATION, OwnerMark, Released, Row, SourceRecord};
+use crate::plan::document::PlanDocument;
+use crate::plan::{Intent, RowChange, SealedPlan, SealedSource, Step, binding};
+use crate::target::{Batch, Reader, SourceCommit, TargetError, Write, Writer};
+
+/// How an apply is done.
+#[derive(Debug, Clone)]
+pub struct ApplyOptions {
+    /// Who applies.
+    pub actor: String,
+    /// The apply's ID: UUIDv7.
+    pub apply: ApplyId,
+    /// How long to wait for the target's lock.
+    pub lock_timeout: Duration,
+    /// A plan of a commit that its ref doesn't reach may be applied.
+    pub allow_unmerged: bool,
+    /// Why, where a reason was given.
+    pub reason: Option<String>,
+    /// The plan was read from a file: one that was applied before is refused.
+    pub single_use: bool,
+}
+
+/// Why an apply did not take place; nothing was written.
+#[derive(Debug)]
+pub struct Refused {
+    /// Everything that stands in the way.
+    pub rejection: Rejection,
+    /// Whether it is that the plan is stale, and not that it is wrong.
+    pub stale: bool,
+}
+
+/// Why an apply failed.
+#[derive(Debug)]
+pub enum ApplyError {
+    /// It was refused; nothing was written.
+    Refused(Box<Refused>),
+    /// The target failed; the error says what is known of what was written.
+    Target(TargetError),
+    /// Somebody asked to stop before anything was written.
+    Interrupted,
+}
+
+impl From<TargetError> for ApplyError {
+    fn from(error: TargetError) -> Self {
+        Self::Target(error)
+    }
+}
+
+/// An apply that holds the writer's lock and found the reviewed plan still true. Dropped, it leaves everything as it was.
+#[must_use = "a transaction that isn't committed writes nothing"]
+pub struct Transaction<'t> {
+    writer: Box<dyn Writer + 't>,
+    sealed: SealedPlan,
+    options: ApplyOptions,
+}
+
+impl<'t> Transaction<'t> {
+    /// Takes the lock, plans anew and compares with what was reviewed.
+    ///
+    /// # Errors
+    /// If the plan no longer holds, or was applied before, or the target fails. Nothing is written.
+    pub fn begin(
+        context: &Context<'t>,
+        prepared: &Prepared<'_>,
+        reviewed: &PlanDocument,
+        options: ApplyOptions,
+    ) -> Result<Self, ApplyError> {
+        // The plan is made on a snapshot, so that others aren't held up; it counts if nobody wrote until the lock was had.
+        let (ids, revision, early) = {
+            let reader = context.target.reader()?;
+            check(reader.as_ref(), prepared, reviewed, &options)?;
+            let early = planned(prepared, reader.as_ref(), context)?;
+            (prepared.source_ids(reader.as_ref())?, reader.revision()?, early)
+        };
+        let writer = context.target.writer(&ids, options.lock_timeout)?;
+        let reader = writer.reader();
+        let sealed = if revision.is_some() && reader.revision()? == revision {
+            early
+        } else {
+            check(reader, prepared, reviewed, &options)?;
+            planned(prepared, reader, context)?
+        };
+        let mut moved = binding::moved(reviewed, sealed.document());
+        moved.extend(unmerged(sealed.document(), &options));
+        if moved.is_empty() {
+            return Ok(Self { writer, sealed, options });
+        }
+        let stale = moved.iter().any(|fault| fault.rule == binding::STALE_PLAN);
+        Err(refused(stale, moved))
+    }
+
+    /// Commits everything, or nothing.
+    ///
+    /// # Errors
+    /// If somebody asked to stop, or the target fails; the error says what was written: nothing, unless it says that it
+    /// isn't known.
+    pub fn commit(self, context: &Context<'_>) -> Result<Receipt, ApplyError> {
+        let Self { writer, sealed, options } = self;
+        let batch = batch(&sealed, &options, context.clock.now());
+        if context.interrupt.is_raised() {
+            return Err(ApplyError::Interrupted);
+        }
+        let written = writer.commit(batch)?;
+        Ok(Receipt(written.receipt))
+    }
+}
+
+/// What must be so before anything is planned: the first questions come first.
+fn check(
+    reader: &dyn Reader,
+    prepared: &Prepared<'_>,
+    reviewed: &PlanDocument,
+    options: &ApplyOptions,
+) -> Result<(), ApplyError> {
+    let identity = reader.identity()?;
+    if identity != reviewed.target.identity {
+        return Err(refused(false, vec![binding::wrong_target(reviewed, &identity)]));
+    }
+    if options.single_use && reader.was_applied(&reviewed.plan_id)? {
+        let text = "this plan was applied before; a plan is applied once";
+        let fault =
+            Fault::new(binding::STALE_PLAN, text).hint("make a new plan; if nothing changed there is nothing to do");
+        return Err(refused(true, vec![fault]));
+    }
+    if !prepared.serves_the_same(reader)? {
+        let text = "a CustomResourceDefinition of the target changed while the manifests were checked";
+        return Err(refused(true, vec![Fault::new(TARGET_MOVED, text).hint("try again")]));
+    }
+    Ok(())
+}
+
+fn planned(prepared: &Prepared<'_>, reader: &dyn Reader, context: &Context<'_>) -> Result<SealedPlan, ApplyError> {
+    prepared.plan(reader, context.clock.now()).map_err(|rejection| {
+        let stale = rejection.faults().any(|fault| is_stale(fault.rule));
+        ApplyError::Refused(Box::new(Refused { rejection, stale }))
+    })
+}
+
+/// Rules that say, at an apply, that the target moved on since the plan was reviewed.
+fn is_stale(rule: crate::base::fault::RuleId) -> bool {
+    matches!(rule.as_str(), "stale-plan" | "uid-mismatch" | "exists-unowned" | "owner-mismatch")
+}
+
+fn refused(stale: bool, faults: Vec<Fault>) -> ApplyError {
+    let mut rejection = Rejection::default();
+    for fault in faults {
+        rejection.push(fault);
+    }
+    ApplyError::Refused(Box::new(Refused { rejection, stale }))
+}
+
+fn unmerged(plan: &PlanDocument, options: &ApplyOptions) -> Vec<Fault> {
+    if options.allow_unmerged {
+        return Vec::new();
+    }
+    let previews = plan.sources.iter().filter(|s| s.preview);
+    previews
+        .map(|s| {
+            let text = format!("commit {} of Source {} is not on its ref (any more)", s.commit, s.name);
+            Fault::new(SOURCE_MOVED, text).hint("merge it first, or apply it as it is with --allow-unmerged")
+        })
+        .collect()
+}
+
+fn batch(sealed: &SealedPlan, options: &ApplyOptions, at: Moment) -> Batch {
+    let document = sealed.document();
+    let mut commits: Vec<SourceCommit> = sealed
+        .sources
+        .iter()
+        .zip(&document.sources)
+        .map(|(source, entry)| source_commit(source, &entry.commit, document, options, at))
+        .collect();
+    for (source, row) in &sealed.moved_rows {
+        commits[*source].upserts.push(row.clone());
+    }
+    let mut writes = Vec::new();
+    for step in &sealed.steps {
+        let owner = &sealed.sources[step.source];
+        writes.extend(write(step, owner, &options.apply));
+        rows(step, &mut commits, &options.apply, at);
+    }
+    let unmerged = document.sources.iter().any(|s| s.preview);
+    Batch {
+        apply: options.apply.clone(),
+        at,
+        actor: options.actor.clone(),
+        plan: document.plan_id.clone(),
+        single_use: options.single_use,
+        writes,
+        sources: commits,
+        receipt: receipt(document, &options.apply, &options.actor, at, unmerged, options.reason.as_deref()),
+        sensitive: Vec::new(),
+    }
+}
+
+fn source_commit(
+    source: &SealedSource,
+    commit: &CommitId,
+    plan: &PlanDocument,
+    options: &ApplyOptions,
+    at: Moment,
+) -> SourceCommit {
+    SourceCommit {
+        record: SourceRecord {
+            id: source.id.clone(),
+            name: source.name.clone(),
+            binding: source.binding.clone(),
+            commit: commit.clone(),
+            plan: plan.plan_id.clone(),
+            apply: options.apply.clone(),
+            applied_at: at,
+            spec: source.spec.clone(),
+            serial: source.serial,
+            removed_at: None,
+        },
+        serial_before: source.serial,
+        upserts: Vec::new(),
+        removed: Vec::new(),
+        released: Vec::new(),
+    }
+}
+
+fn rows(step: &Step, commits: &mut [SourceCommit], apply: &ApplyId, at: Moment) {
+    if let Some(giver) = step.from {
+        commits[giver].removed.push(step.id.clone());
+    }
+    let commit = &mut commits[step.source];
+    match &step.row {
+        RowChange::Upsert(row) => commit.upserts.push(Row::clone(row)),
+        RowChange::Remove => commit.removed.push(step.id.clone()),
+        RowChange::Release { uid, reason } => commit.released.push(Released {
+            id: step.id.clone(),
+            uid: uid.clone(),
+            reason: reason.clone(),
+            apply: apply.clone(),
+            at,
+        }),
+        RowChange::Stay => {}
+    }
+}
+
+fn write(step: &Step, owner: &SealedSource, apply: &ApplyId) -> Option<Write> {
+    let id = step.id.clone();
+    let marked = |declared: &Value| mark(declared.clone(), owner, &step.id, apply);
+    Some(match &step.intent {
+        Intent::Nothing => return None,
+        Intent::Create { declared } => Write::Create { id, declared: marked(declared) },
+        Intent::Apply { uid, version, declared, declared_before } => Write::Apply {
+            id,
+            uid: uid.clone(),
+            version: version.clone(),
+            declared: marked(declared),
+            declared_before: declared_before.clone(),
+        },
+        Intent::Replace { uid, version, declared } => {
+            Write::Replace { id, uid: uid.clone(), version: version.clone(), declared: marked(declared) }
+        }
+        Intent::Unmark { uid, version } => Write::Unmark { id, uid: uid.clone(), version: version.clone() },
+        Intent::Delete { warrant, version, cascade } => {
+            Write::Delete { warrant: warrant.clone(), version: version.clone(), cascade: cascade.clone() }
+        }
+    })
+}
+
+/// Adds the owner mark to what is declared.
+fn mark(mut declared: Value, owner: &SealedSource, id: &ResourceId, apply: &ApplyId) -> Value {
+    let mark = OwnerMark { source: owner.id.clone(), resource: id.clone(), apply: apply.clone() };
+    let metadata = declared.get_mut("metadata").and_then(Value::as_object_mut);
+    if let Some(metadata) = metadata {
+        let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(serde_json::Map::new()));
+        if !annotations.is_object() {
+            *annotations = Value::Object(serde_json::Map::new());
+        }
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(OWNER_ANNOTATION.to_owned(), Value::String(mark.to_string()));
+        }
+    }
+    declared
+}

@@ -1,0 +1,44 @@
+//! Text in columns.
+
+use unicode_width::UnicodeWidthStr;
+
+/// No column pads others further than this; a wider cell pushes only its own row.
+const WIDEST: usize = 60;
+
+/// Rows of cells; a column that is empty in every row is left out.
+pub struct Columns<const N: usize> {
+    head: [&'static str; N],
+    rows: Vec<[String; N]>,
+}
+
+impl<const N: usize> Columns<N> {
+    /// Columns under these heads.
+    pub fn new(head: [&'static str; N]) -> Self {
+        Self { head, rows: Vec::new() }
+    }
+
+    /// Adds a row. Outside text must be escaped already.
+    pub fn push(&mut self, row: [String; N]) {
+        self.rows.push(row);
+    }
+
+    /// The lines, the head first. All cells but a row's last are padded to their column's width.
+    pub fn lines(&self) -> Vec<String> {
+        let widths: [usize; N] =
+            std::array::from_fn(|i| self.rows.iter().map(|row| row[i].width().min(WIDEST)).max().unwrap_or(0));
+        let shown: Vec<usize> = (0..N).filter(|&i| widths[i] > 0).collect();
+        let line = |cells: &[&str; N]| {
+            let mut out = String::new();
+            for &i in &shown {
+                let width = widths[i].max(self.head[i].width());
+                out.push_str(cells[i]);
+                out.extend(std::iter::repeat_n(' ', width.saturating_sub(cells[i].width()) + 2));
+            }
+            out.truncate(out.trim_end().len());
+            out
+        };
+        let head = line(&self.head);
+        let rows = self.rows.iter().map(|row| line(&std::array::from_fn(|i| row[i].as_str())));
+        std::iter::once(head).chain(rows).collect()
+    }
+}

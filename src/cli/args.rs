@@ -1,0 +1,376 @@
+//! What the command line understands. Names are a contract; help texts carry examples.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Brings a git commit to a control plane whole or not at all.
+#[derive(Debug, Parser)]
+#[command(name = "holdfast", version, max_term_width = 100, propagate_version = true, disable_help_subcommand = true)]
+#[command(after_help = "Examples:
+  holdfast init                                   start with a commented holdfast.yaml
+  holdfast plan --out shop.plan.json              what would the newest commit change?
+  holdfast apply shop.plan.json                   exactly that, or nothing")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
+pub(crate) struct Global {
+    /// The configuration: a file, a folder, or git:REF:PATH
+    #[arg(short, long = "file", value_name = "FILE|FOLDER", global = true)]
+    pub file: Option<String>,
+    /// The target: the name of a Target, embedded:PATH or kubernetes:CONTEXT
+    #[arg(long, global = true, value_name = "TARGET")]
+    pub target: Option<String>,
+    /// Instead of a configuration: the repository of one Source
+    #[arg(long, global = true, value_name = "URL|PATH")]
+    pub repository: Option<String>,
+    /// The name of that Source
+    #[arg(long, global = true, value_name = "NAME")]
+    pub source: Option<String>,
+    /// Another commit than the Source's own ref: a branch, tag:NAME or commit:ID
+    #[arg(long = "ref", global = true, value_name = "REF")]
+    pub reference: Option<String>,
+    /// The path of that Source inside the repository
+    #[arg(long, global = true, value_name = "PATH")]
+    pub path: Option<String>,
+    /// A namespace that that Source may write; "*" is all
+    #[arg(long, global = true, value_name = "NAMESPACE")]
+    pub namespace: Vec<String>,
+    /// How data is printed
+    #[arg(short, long, global = true, value_name = "FORMAT")]
+    pub output: Option<Format>,
+    /// Nothing but data and failures
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Say more of what is done
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Show sensitive values; on a terminal only
+    #[arg(long, global = true)]
+    pub show_secrets: bool,
+    /// The form of log lines
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
+    pub log_format: LogFormat,
+}
+
+/// How data is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Rows for people
+    Table,
+    /// A unified diff of YAML
+    Diff,
+    /// One JSON document
+    Json,
+    /// A comment for a pull request
+    Markdown,
+    /// YAML
+    Yaml,
+}
+
+impl Format {
+    /// Its name on the command line.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Diff => "diff",
+            Self::Json => "json",
+            Self::Markdown => "markdown",
+            Self::Yaml => "yaml",
+        }
+    }
+}
+
+/// When colour is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// Permissions, all by name and count; recorded in the plan, and given again at `apply PLAN`.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Permissions")]
+pub(crate) struct Permissions {
+    /// Allow at most so many deletes
+    #[arg(long, value_name = "N")]
+    pub allow_deletes: Option<usize>,
+    /// Allow a replace or a protected delete; ID=N takes N objects of nobody's along; source/NAME binds a Source anew
+    #[arg(long, value_name = "ID[=N]")]
+    pub allow: Vec<String>,
+    /// Take on an object of nobody's; Kind/namespace/* with --allow-adoptions
+    #[arg(long, value_name = "ID")]
+    pub adopt: Vec<String>,
+    /// How many objects patterns of --adopt may take on
+    #[arg(long, value_name = "N")]
+    pub allow_adoptions: Option<usize>,
+    /// Take over objects that this Source gives up
+    #[arg(long, value_name = "SOURCE")]
+    pub adopt_from: Vec<String>,
+    /// Let an object go: its owner mark is taken off, everything else stays
+    #[arg(long, value_name = "ID")]
+    pub release: Vec<String>,
+    /// Waive a user policy; needs --reason
+    #[arg(long, value_name = "RULE")]
+    pub waive: Vec<String>,
+    /// Why
+    #[arg(long, value_name = "REASON")]
+    pub reason: Option<String>,
+}
+
+/// Where commits come from.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Options")]
+pub(crate) struct Fetching {
+    /// Fetch nothing: the mirror counts as it is
+    #[arg(long)]
+    pub offline: bool,
+}
+
+/// How an apply waits.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options")]
+pub(crate) struct Locking {
+    /// How long to wait for another process that writes
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub lock_timeout: Duration,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let number: u64 = number.parse().map_err(|_| format!("{text:?}: write a number with ms, s, m or h"))?;
+    let time = match unit {
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => Some(Duration::from_secs(number)),
+        "m" => number.checked_mul(60).map(Duration::from_secs),
+        "h" => number.checked_mul(3600).map(Duration::from_secs),
+        _ => None,
+    };
+    time.ok_or_else(|| format!("{text:?}: write a number with ms, s, m or h"))
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Writes a commented holdfast.yaml
+    #[command(after_help = "Example:\n  holdfast init      never over an existing file")]
+    Init,
+    /// Fetches, checks and diffs: what would a commit change?
+    #[command(after_help = "Examples:
+  holdfast plan                                     all Sources of the configuration, planned together
+  holdfast plan shop --out shop.plan.json           one Source; the plan is saved
+  holdfast plan shop --ref feature/x -o markdown    a pull request's branch, as a comment
+  holdfast plan --exit-code                         3 when changes are pending")]
+    Plan(PlanArgs),
+    /// Shows a saved plan again
+    #[command(after_help = "Examples:
+  holdfast show shop.plan.json
+  holdfast show shop.plan.json -o diff")]
+    Show {
+        /// The saved plan
+        plan: PathBuf,
+    },
+    /// Would a saved plan still apply? Names each thing that moved; writes nothing
+    #[command(after_help = "Example:\n  holdfast verify shop.plan.json")]
+    Verify(VerifyArgs),
+    /// Applies exactly a saved plan; or plans, shows, asks and applies
+    #[command(after_help = "Examples:
+  holdfast apply shop.plan.json                     exactly what was reviewed, or nothing
+  holdfast apply shop                               plans, shows, asks, applies
+  holdfast apply shop --expect CONTENTID            what was reviewed on the pull request, after its merge
+
+A PLAN has a . or / in its name, a SOURCE neither.")]
+    Apply(ApplyArgs),
+    /// Prints the manifests as they were read
+    #[command(after_help = "Examples:\n  holdfast render shop\n  holdfast render shop -o json")]
+    Render(RenderArgs),
+    /// Says what a rule asks, with an example
+    #[command(
+        after_help = "Examples:\n  holdfast explain                  lists all rules\n  holdfast explain unknown-field"
+    )]
+    Explain {
+        /// The rule
+        rule: Option<String>,
+    },
+    /// Applies, refusals and outside writes: when, who, commit, plan, result
+    #[command(after_help = "Examples:\n  holdfast history\n  holdfast history show 0198c0de")]
+    History(HistoryArgs),
+    /// The Sources that a target knows
+    #[command(after_help = "Example:\n  holdfast source list")]
+    Source {
+        #[command(subcommand)]
+        command: SourceCommand,
+    },
+    /// The embedded control plane by hand, as somebody outside would
+    #[command(after_help = "Examples:
+  holdfast object list
+  holdfast object get Deployment.apps/shop/web -o yaml
+  holdfast object put by-hand.yaml --as ada
+  holdfast object delete ConfigMap/shop/old --as ada")]
+    Object {
+        #[command(subcommand)]
+        command: ObjectCommand,
+    },
+    /// Prints completions for a shell
+    #[command(after_help = "Example:\n  holdfast completions bash > /etc/bash_completion.d/holdfast")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Prints the manual pages
+    #[command(after_help = "Example:\n  holdfast man | man -l -")]
+    Man,
+}
+
+/// Options of `plan`.
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    /// The Sources; none is all of the configuration, planned together
+    #[arg(value_name = "SOURCE")]
+    pub sources: Vec<String>,
+    /// Save the plan
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Exit with 3 when changes are pending
+    #[arg(long)]
+    pub exit_code: bool,
+    #[command(flatten)]
+    pub permissions: Permissions,
+    #[command(flatten)]
+    pub fetching: Fetching,
+}
+
+/// Options of `verify`.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// The saved plan
+    pub plan: PathBuf,
+    #[command(flatten)]
+    pub permissions: Permissions,
+    #[command(flatten)]
+    pub fetching: Fetching,
+}
+
+/// Options of `apply`.
+#[derive(Debug, Args)]
+pub(crate) struct ApplyArgs {
+    /// One saved plan, or Sources
+    #[arg(value_name = "PLAN|SOURCE")]
+    pub what: Vec<String>,
+    /// Don't ask
+    #[arg(short, long)]
+    pub yes: bool,
+    /// The PlanId of a saved plan, or the ContentId that was reviewed
+    #[arg(long, value_name = "ID")]
+    pub expect: Option<String>,
+    /// Apply a commit that its Source's ref doesn't reach
+    #[arg(long)]
+    pub allow_unmerged: bool,
+    #[command(flatten)]
+    pub permissions: Permissions,
+    #[command(flatten)]
+    pub fetching: Fetching,
+    #[command(flatten)]
+    pub locking: Locking,
+}
+
+/// Options of `render`.
+#[derive(Debug, Args)]
+pub(crate) struct RenderArgs {
+    /// The Sources; none is all of the configuration
+    #[arg(value_name = "SOURCE")]
+    pub sources: Vec<String>,
+    #[command(flatten)]
+    pub fetching: Fetching,
+}
+
+/// Options of `history`.
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArgs {
+    #[command(subcommand)]
+    pub command: Option<HistoryCommand>,
+    /// At most so many entries
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+}
+
+/// What of the history.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HistoryCommand {
+    /// The receipt of one apply, or the details of another entry
+    #[command(after_help = "Example:\n  holdfast history show 0198c0de -o json")]
+    Show {
+        /// The entry's ID, or the beginning of it
+        id: String,
+    },
+}
+
+/// What of the Sources.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SourceCommand {
+    /// Lists them: name, ID, commit, objects
+    #[command(after_help = "Example:\n  holdfast source list -o json")]
+    List,
+}
+
+/// What with objects.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ObjectCommand {
+    /// Lists them
+    #[command(after_help = "Examples:\n  holdfast object list\n  holdfast object list --system -o json")]
+    List {
+        /// The built-in ones too
+        #[arg(long)]
+        system: bool,
+    },
+    /// Prints one; sensitive values are masked
+    #[command(after_help = "Example:\n  holdfast object get Deployment.apps/shop/web -o json")]
+    Get {
+        /// Kind/namespace/name, Kind.group/namespace/name or Kind/name
+        id: String,
+    },
+    /// Makes or replaces objects
+    #[command(after_help = "Example:\n  holdfast object put by-hand.yaml --as ada")]
+    Put {
+        /// Files of manifests; - is standard input
+        #[arg(required = true)]
+        files: Vec<String>,
+        /// Who does it
+        #[arg(long = "as", value_name = "ACTOR")]
+        actor: Option<String>,
+    },
+    /// Deletes objects
+    #[command(after_help = "Example:\n  holdfast object delete ConfigMap/shop/old --as ada")]
+    Delete {
+        /// Kind/namespace/name, Kind.group/namespace/name or Kind/name
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// Who does it
+        #[arg(long = "as", value_name = "ACTOR")]
+        actor: Option<String>,
+    },
+}

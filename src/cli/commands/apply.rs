@@ -1,0 +1,213 @@
+//! `holdfast apply PLAN` and `holdfast apply [SOURCE...]`.
+
+use std::path::Path;
+
+use dialoguer::Confirm;
+
+use super::plan_text;
+use crate::admission::Rejection;
+use crate::apply::{ApplyOptions, Context, Prepared, Receipt, Transaction, prepare};
+use crate::base::fault::Fault;
+use crate::base::ids::{ContentId, PlanId};
+use crate::cli::args::{ApplyArgs, Format, Global};
+use crate::cli::env::Env;
+use crate::cli::exit::{Exit, Failure, Stop};
+use crate::cli::output::Output;
+use crate::cli::planfile;
+use crate::cli::report;
+use crate::cli::session::Session;
+use crate::plan::binding::{PLAN_DIGEST, STALE_PLAN};
+use crate::plan::document::PlanDocument;
+use crate::target::sqlite::Access;
+use crate::target::{HistoryEntry, Target};
+
+/// What an apply prints: the plan in the form asked for, then the receipt; of JSON the receipt alone.
+const FORMATS: &[Format] = &[Format::Table, Format::Diff, Format::Json];
+
+/// Applies a saved plan, or plans, shows, asks and applies.
+pub(crate) fn run(args: &ApplyArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
+    let format = output.format(FORMATS)?;
+    let command = Apply { args, env, output, format };
+    match args.what.as_slice() {
+        [plan] if planfile::is_plan(plan) => command.saved(Path::new(plan), global),
+        names if names.iter().any(|name| planfile::is_plan(name)) => {
+            Err(Failure::usage("apply takes one PLAN, or SOURCES; a PLAN has a . or / in its name, a SOURCE neither")
+                .into())
+        }
+        names => command.sources(names, global),
+    }
+}
+
+struct Apply<'a> {
+    args: &'a ApplyArgs,
+    env: &'a Env,
+    output: &'a Output,
+    format: Format,
+}
+
+impl Apply<'_> {
+    /// Exactly that plan, or a refusal.
+    fn saved(&self, path: &Path, global: &Global) -> Result<Exit, Stop> {
+        let plan = planfile::read(path)?;
+        if let Some(expect) = &self.args.expect {
+            let expect = PlanId::parse(expect).map_err(|e| Failure::usage(format!("--expect: {e}")))?;
+            if expect != plan.plan_id {
+                let text = format!("the plan file holds plan {}, not the expected {expect}", plan.plan_id);
+                return Err(
+                    Rejection::of(Fault::new(PLAN_DIGEST, text).hint("review it, or find the right file")).into()
+                );
+            }
+        }
+        let session = Session::open(global, &self.args.fetching, Access::Create, self.env, self.output)?;
+        session.is_for(&plan)?;
+        let names: Vec<String> = plan.sources.iter().map(|source| source.name.to_string()).collect();
+        let commits = plan.sources.iter().map(|s| (s.name.clone(), s.commit.clone())).collect();
+        let request = session.request(&names, &self.args.permissions, commits)?;
+        let context = session.context();
+        let prepared = prepare(&context, request);
+        session.quiet();
+        let applied = match prepared {
+            Ok(prepared) => self.commit(&session, &context, &prepared, &plan, true),
+            Err(rejection) => Err(rejection.into()),
+        };
+        self.finish(&session, Some(&plan), applied)
+    }
+
+    /// Plans, shows, asks, applies.
+    fn sources(&self, names: &[String], global: &Global) -> Result<Exit, Stop> {
+        let asks = !self.args.yes && self.args.expect.is_none();
+        if asks && !(self.env.stdin_is_terminal && self.env.stderr_is_terminal) {
+            return Err(Failure::refused("there is no terminal to ask on, so nothing is applied")
+                .hint("review a plan and give its ContentId with --expect, or say --yes")
+                .into());
+        }
+        let expect = match &self.args.expect {
+            Some(text) => Some(ContentId::parse(text).map_err(|e| Failure::usage(format!("--expect: {e}")))?),
+            None => None,
+        };
+        let session = Session::open(global, &self.args.fetching, Access::Create, self.env, self.output)?;
+        let context = session.context();
+        let request = session.request(names, &self.args.permissions, Vec::new())?;
+        let prepared = prepare(&context, request);
+        session.quiet();
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(rejection) => return self.finish(&session, None, Err(rejection.into())),
+        };
+        let sealed = {
+            let reader = session.target().reader()?;
+            prepared.plan(reader.as_ref(), context.clock.now())
+        };
+        let sealed = match sealed {
+            Ok(sealed) => sealed,
+            Err(rejection) => return self.finish(&session, None, Err(rejection.into())),
+        };
+        let plan = sealed.document();
+        if let Some(expect) = expect.filter(|expect| *expect != plan.content_id) {
+            let stop = self.unexpected(plan, &expect)?;
+            return self.finish(&session, Some(plan), Err(stop));
+        }
+        if self.format != Format::Json {
+            self.output.data(&plan_text(plan, self.format, self.output.color(), None)?)?;
+        }
+        if asks && !self.confirmed(plan)? {
+            return Err(Failure::refused("not confirmed; nothing was written").into());
+        }
+        let applied = self.commit(&session, &context, &prepared, plan, false);
+        self.finish(&session, Some(plan), applied)
+    }
+
+    /// What would be done is not what was reviewed: show it, and refuse.
+    fn unexpected(&self, plan: &PlanDocument, expect: &ContentId) -> Result<Stop, Stop> {
+        if self.format != Format::Json {
+            self.output.data(&plan_text(plan, self.format, self.output.color(), None)?)?;
+        }
+        let text = format!(
+            "the plan's ContentId is {}, not the expected {expect}: it would do something else",
+            plan.content_id
+        );
+        let fault =
+            Fault::new(STALE_PLAN, text).hint("review the plan again; what it would do now is shown by holdfast plan");
+        Ok(Stop::Refused { rejection: Box::new(Rejection::of(fault)), exit: Exit::Stale })
+    }
+
+    fn confirmed(&self, plan: &PlanDocument) -> Result<bool, Failure> {
+        if self.format == Format::Json {
+            let text = plan_text(plan, Format::Table, self.output.color_for_people(), None);
+            self.output.show(&text.unwrap_or_default());
+        }
+        Confirm::new()
+            .with_prompt("Apply this plan?")
+            .default(false)
+            .interact()
+            .map_err(|e| Failure::refused(format!("there was no answer ({e}); nothing was written")))
+    }
+
+    fn commit(
+        &self,
+        session: &Session,
+        context: &Context<'_>,
+        prepared: &Prepared<'_>,
+        plan: &PlanDocument,
+        single_use: bool,
+    ) -> Result<Receipt, Stop> {
+        let options = ApplyOptions {
+            actor: self.env.user.clone(),
+            apply: session.new_apply(),
+            lock_timeout: self.args.locking.lock_timeout,
+            allow_unmerged: self.args.allow_unmerged,
+            reason: self.args.permissions.reason.clone(),
+            single_use,
+        };
+        let receipt = Transaction::begin(context, prepared, plan, options)?.commit(context)?;
+        for read in prepared.reads() {
+            // The apply is done; the mirror only keeps its commit from being collected.
+            if let Err(error) = read.keep() {
+                self.output.note(&format!("warning: commit {} may not be kept in the mirror: {error}", read.commit));
+            }
+        }
+        Ok(receipt)
+    }
+
+    /// Prints the receipt, or notes the refusal in the operation log.
+    fn finish(
+        &self,
+        session: &Session,
+        plan: Option<&PlanDocument>,
+        applied: Result<Receipt, Stop>,
+    ) -> Result<Exit, Stop> {
+        match applied {
+            Ok(receipt) => {
+                match self.format {
+                    Format::Json => self.output.json(receipt.as_json())?,
+                    _ => self.output.data(&report::receipt(receipt.as_json()))?,
+                }
+                Ok(Exit::Done)
+            }
+            Err(stop) => {
+                if let Stop::Refused { rejection, .. } = &stop {
+                    self.note(session, plan, rejection);
+                }
+                Err(stop)
+            }
+        }
+    }
+
+    fn note(&self, session: &Session, plan: Option<&PlanDocument>, rejection: &Rejection) {
+        let sources = plan.map(|plan| plan.sources.as_slice()).unwrap_or_default();
+        let entry = HistoryEntry {
+            id: session.new_apply().to_string(),
+            at: session.context().clock.now(),
+            actor: self.env.user.clone(),
+            operation: "refused".to_owned(),
+            sources: sources.iter().map(|source| source.name.to_string()).collect(),
+            commits: sources.iter().map(|source| source.commit.to_string()).collect(),
+            plan: plan.map(|plan| plan.plan_id.clone()),
+            result: rejection.faults().next().map_or("refused", |fault| fault.rule.as_str()).to_owned(),
+            objects: Vec::new(),
+        };
+        if let Err(error) = session.target().note(entry, report::json(rejection)) {
+            self.output.detail(&format!("the refusal is not in the operation log: {error}"));
+        }
+    }
+}

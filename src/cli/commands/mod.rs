@@ -1,0 +1,57 @@
+//! The commands, one file each.
+
+mod apply;
+mod completions;
+mod explain;
+mod history;
+mod init;
+mod man;
+mod object;
+mod plan;
+mod render;
+mod show;
+mod source;
+mod verify;
+
+use super::args::{Cli, Command, Format, SourceCommand};
+use super::env::Env;
+use super::exit::{Exit, Stop};
+use super::output::Output;
+use crate::plan::document::PlanDocument;
+use crate::plan::render::{self as rendered, View};
+
+/// The forms of a plan.
+const PLAN_FORMATS: &[Format] = &[Format::Table, Format::Diff, Format::Json, Format::Markdown];
+
+/// Runs the command.
+///
+/// # Errors
+/// Why it stopped; nothing was written unless the error says otherwise.
+pub(crate) fn run(cli: &Cli, env: &Env, output: &Output) -> Result<Exit, Stop> {
+    let global = &cli.global;
+    match &cli.command {
+        Command::Init => init::run(env, output),
+        Command::Plan(args) => plan::run(args, global, env, output),
+        Command::Show { plan } => show::run(plan, global, output),
+        Command::Verify(args) => verify::run(args, global, env, output),
+        Command::Apply(args) => apply::run(args, global, env, output),
+        Command::Render(args) => render::run(args, global, env, output),
+        Command::Explain { rule } => explain::run(rule.as_deref(), output),
+        Command::History(args) => history::run(args, global, env, output),
+        Command::Source { command: SourceCommand::List } => source::list(global, env, output),
+        Command::Object { command } => object::run(command, global, env, output),
+        Command::Completions { shell } => completions::run(*shell, output),
+        Command::Man => man::run(output),
+    }
+}
+
+/// A plan in one of its forms.
+fn plan_text(plan: &PlanDocument, format: Format, color: bool, next: Option<&str>) -> Result<String, Stop> {
+    let view = View { color, next };
+    Ok(match format {
+        Format::Diff => rendered::diff(plan, &view),
+        Format::Json => rendered::json(plan, true)?,
+        Format::Markdown => rendered::markdown(plan, &view),
+        Format::Table | Format::Yaml => rendered::table(plan, &view),
+    })
+}

@@ -1,0 +1,53 @@
+//! `holdfast plan [SOURCE...]`.
+
+use super::{PLAN_FORMATS, plan_text};
+use crate::apply::prepare;
+use crate::cli::args::{Global, PlanArgs};
+use crate::cli::env::Env;
+use crate::cli::exit::{Exit, Stop};
+use crate::cli::output::Output;
+use crate::cli::session::Session;
+use crate::cli::{invocation, planfile};
+use crate::plan::document::PlanDocument;
+use crate::target::Target;
+use crate::target::sqlite::Access;
+
+/// Fetches, admits, diffs, and shows or saves the plan.
+pub(crate) fn run(args: &PlanArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
+    let format = output.format(PLAN_FORMATS)?;
+    let session = Session::open(global, &args.fetching, Access::Create, env, output)?;
+    let context = session.context();
+    let request = session.request(&args.sources, &args.permissions, Vec::new())?;
+    let prepared = prepare(&context, request);
+    session.quiet();
+    let prepared = prepared?;
+    let sealed = {
+        let reader = session.target().reader()?;
+        prepared.plan(reader.as_ref(), context.clock.now())?
+    };
+    let plan = sealed.document();
+    if let Some(path) = &args.out {
+        planfile::write(path, plan)?;
+        output.note(&format!("saved: {}", path.display()));
+    }
+    let next = next(args, global, plan);
+    output.data(&plan_text(plan, format, output.color(), next.as_deref())?)?;
+    Ok(if args.exit_code && is_pending(plan) { Exit::Pending } else { Exit::Done })
+}
+
+/// Whether something would change on the target.
+fn is_pending(plan: &PlanDocument) -> bool {
+    plan.changes.iter().any(|change| change.action.is_pending())
+}
+
+/// The command that would apply it; none where nothing is left to apply.
+fn next(args: &PlanArgs, global: &Global, plan: &PlanDocument) -> Option<String> {
+    let applied = plan.sources.iter().all(|source| source.applied.as_ref() == Some(&source.commit));
+    if applied && plan.changes.iter().all(|change| change.action == crate::plan::document::Action::Keep) {
+        return None;
+    }
+    Some(match &args.out {
+        Some(path) => invocation::apply(global, plan, &[planfile::argument(path)], None),
+        None => invocation::apply(global, plan, &args.sources, Some(plan.content_id.as_str())),
+    })
+}

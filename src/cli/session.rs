@@ -1,0 +1,190 @@
+//! What a command that plans or applies needs: configuration, target, cache, chosen Sources.
+
+use super::args::{Fetching, Global, Permissions};
+use super::config::{self, Found};
+use super::env::{Env, WallClock};
+use super::exit::{Failure, Stop};
+use super::output::Output;
+use super::progress::Bar;
+use super::target;
+use crate::admission::{Rejection, unknown_waivers};
+use crate::apply::{Context, Interrupt, Request};
+use crate::base::clock::{Clock, Moment};
+use crate::base::ids::{ApplyId, CommitId, SourceName};
+use crate::manifest;
+use crate::plan::Grants;
+use crate::plan::binding::wrong_target;
+use crate::plan::document::{Allowances, PlanDocument, Waiver};
+use crate::source::limits;
+use crate::source::refs::RefSpec;
+use crate::source::spec::SourceSpec;
+use crate::target::Target;
+use crate::target::sqlite::{Access, Embedded};
+
+/// One command's surroundings.
+pub(crate) struct Session {
+    found: Found,
+    target: Embedded,
+    target_name: String,
+    cache: std::path::PathBuf,
+    clock: WallClock,
+    fetch: limits::Limits,
+    manifests: manifest::Limits,
+    progress: Bar,
+    offline: bool,
+    interrupt: Interrupt,
+    reference: Option<RefSpec>,
+}
+
+impl Session {
+    /// Finds the configuration and opens its target.
+    ///
+    /// # Errors
+    /// If there is no configuration, it has faults, or its target can't be opened.
+    pub(crate) fn open(
+        global: &Global,
+        fetching: &Fetching,
+        access: Access,
+        env: &Env,
+        output: &Output,
+    ) -> Result<Self, Stop> {
+        let found = config::find(global, env)?;
+        output.note(&format!("configuration: {}", found.origin));
+        let spec = target::choose(global.target.as_deref(), &found.config.targets, &found.base, &env.folder)?;
+        let opened = target::open(&spec, access, WallClock.now())?;
+        let cache = env.cache.clone().ok_or_else(|| {
+            Failure::refused("neither XDG_CACHE_HOME nor HOME is set, so there is no place for mirrors")
+        })?;
+        let interrupt =
+            super::interrupt::listen().map_err(|e| Failure::fault(format!("signals can't be handled: {e}")))?;
+        let reference = match (&global.reference, &global.repository) {
+            (Some(text), None) => Some(RefSpec::parse(text).map_err(|e| Failure::usage(format!("--ref: {e}")))?),
+            _ => None,
+        };
+        Ok(Self {
+            found,
+            target: opened,
+            target_name: spec.name,
+            cache,
+            clock: WallClock,
+            fetch: limits::Limits::default(),
+            manifests: manifest::Limits::default(),
+            progress: Bar::new(env.stderr_is_terminal && !global.quiet),
+            offline: fetching.offline,
+            interrupt,
+            reference,
+        })
+    }
+
+    /// For the engine.
+    pub(crate) fn context(&self) -> Context<'_> {
+        Context {
+            target: &self.target,
+            cache: &self.cache,
+            clock: &self.clock,
+            fetch: &self.fetch,
+            manifests: &self.manifests,
+            progress: &self.progress,
+            offline: self.offline,
+            interrupt: &self.interrupt,
+        }
+    }
+
+    /// The Sources of this target.
+    fn sources(&self) -> impl Iterator<Item = &SourceSpec> {
+        self.found.config.sources.iter().filter(|s| s.target.as_ref().is_none_or(|t| *t == self.target_name))
+    }
+
+    /// The named Sources, or all.
+    pub(crate) fn chosen(&self, names: &[String]) -> Result<Vec<&SourceSpec>, Failure> {
+        if names.is_empty() {
+            let all: Vec<&SourceSpec> = self.sources().collect();
+            if all.is_empty() {
+                return Err(Failure::refused(format!(
+                    "{} has no Source of Target {}",
+                    self.found.origin, self.target_name
+                )));
+            }
+            return Ok(all);
+        }
+        let mut chosen: Vec<&SourceSpec> = Vec::new();
+        for name in names {
+            let found = self.sources().find(|s| s.name.as_str() == name).ok_or_else(|| {
+                let known: Vec<&str> = self.sources().map(|s| s.name.as_str()).collect();
+                Failure::refused(format!(
+                    "{} has no Source {name:?} of Target {}; it has {known:?}",
+                    self.found.origin, self.target_name
+                ))
+            })?;
+            if !chosen.iter().any(|spec| spec.name == found.name) {
+                chosen.push(found);
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// What to plan.
+    pub(crate) fn request<'a>(
+        &'a self,
+        names: &[String],
+        permissions: &Permissions,
+        commits: Vec<(SourceName, CommitId)>,
+    ) -> Result<Request<'a>, Failure> {
+        let sources = self.chosen(names)?;
+        let others = self.sources().filter(|s| !sources.iter().any(|chosen| chosen.name == s.name)).collect();
+        let waivers = waivers(permissions)?;
+        if let Some(unknown) = unknown_waivers(&sources, &waivers).first() {
+            return Err(Failure::usage(unknown.text.clone()));
+        }
+        Ok(Request { sources, others, at: self.reference.clone(), commits, grants: grants(permissions)?, waivers })
+    }
+
+    /// Refuses a plan that was made for another target, before anything is fetched for it.
+    pub(crate) fn is_for(&self, plan: &PlanDocument) -> Result<(), Stop> {
+        let here = self.target.reader()?.identity()?;
+        if here == plan.target.identity { Ok(()) } else { Err(Rejection::of(wrong_target(plan, &here)).into()) }
+    }
+
+    /// The present moment.
+    pub(crate) fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// A new ID for an apply.
+    pub(crate) fn new_apply(&self) -> ApplyId {
+        let now = self.clock.now().as_millis().max(0).unsigned_abs();
+        let (seconds, nanos) = (now / 1000, u32::try_from(now % 1000 * 1_000_000).unwrap_or_default());
+        ApplyId::new(uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanos)))
+    }
+
+    /// The target.
+    pub(crate) fn target(&self) -> &Embedded {
+        &self.target
+    }
+
+    /// Takes progress off the screen.
+    pub(crate) fn quiet(&self) {
+        self.progress.clear();
+    }
+}
+
+fn grants(given: &Permissions) -> Result<Grants, Failure> {
+    let allowances = Allowances {
+        deletes: given.allow_deletes,
+        allow: given.allow.clone(),
+        adopt: given.adopt.clone(),
+        adoptions: given.allow_adoptions,
+        adopt_from: given.adopt_from.clone(),
+        release: given.release.clone(),
+    };
+    Grants::new(allowances).map_err(|e| Failure::usage(e.to_string()))
+}
+
+fn waivers(given: &Permissions) -> Result<Vec<Waiver>, Failure> {
+    if given.waive.is_empty() {
+        return Ok(Vec::new());
+    }
+    let reason = given.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
+    let reason = reason.ok_or_else(|| Failure::usage("--waive needs --reason"))?;
+    Ok(given.waive.iter().map(|rule| Waiver { rule: rule.clone(), reason: reason.to_owned() }).collect())
+}

@@ -1,0 +1,191 @@
+//! What of a plan must still be so when it is applied, and what moved since.
+
+use std::collections::BTreeMap;
+
+use super::document::{Action, ChangeEntry, PlanDocument, TakenField};
+use crate::base::fault::{Fault, RuleId};
+use crate::base::ids::{Digest, ObjectUid};
+use crate::base::resource::ResourceId;
+
+/// Something that the plan was bound to has moved.
+pub const STALE_PLAN: RuleId = RuleId::new("stale-plan");
+/// The plan was made for another target.
+pub const WRONG_TARGET: RuleId = RuleId::new("wrong-target");
+/// The file is not what was sealed: edited, cut, or not what this plan would do.
+pub const PLAN_DIGEST: RuleId = RuleId::new("plan-digest");
+/// A permission or waiver in the plan was not given again, or another was given.
+pub const PERMISSION_NOT_GIVEN: RuleId = RuleId::new("permission-not-given");
+
+/// What is bound of one resource.
+#[derive(PartialEq, Eq)]
+struct Bound<'a> {
+    action: Option<Action>,
+    uid: Option<&'a ObjectUid>,
+    seen: Option<&'a Digest>,
+    declared: Option<&'a Digest>,
+    taken: &'a [TakenField],
+    along: &'a [ResourceId],
+}
+
+/// Compares a reviewed plan with one made afresh from the same commit; every difference is a fault. Empty: it still holds.
+///
+/// Of another target or with other permissions nothing else is compared: the first question comes first.
+pub fn moved(reviewed: &PlanDocument, fresh: &PlanDocument) -> Vec<Fault> {
+    if reviewed.target != fresh.target {
+        return vec![wrong_target(reviewed, &fresh.target.identity)];
+    }
+    let mut faults = permissions(reviewed, fresh);
+    if !faults.is_empty() {
+        return faults;
+    }
+    sources(reviewed, fresh, &mut faults);
+    let (old, new) = (bound(reviewed), bound(fresh));
+    let all: std::collections::BTreeSet<&ResourceId> = old.keys().chain(new.keys()).copied().collect();
+    for id in all {
+        let text = match (old.get(id), new.get(id)) {
+            (Some(old), Some(new)) if old == new => continue,
+            (Some(old), Some(new)) => difference(old, new),
+            (Some(_), None) => "it is in the plan and would no longer be".to_owned(),
+            (None, _) => "it isn't in the plan and would be now".to_owned(),
+        };
+        faults.push(stale(text).id(id.clone()));
+    }
+    if faults.is_empty() && report(reviewed) != report(fresh) {
+        faults.push(
+            Fault::new(PLAN_DIGEST, "the plan's report is not what the plan would do")
+                .hint("the file was edited, or made by another build; make the plan again"),
+        );
+    }
+    faults
+}
+
+/// The refusal of a plan for another target.
+pub fn wrong_target(reviewed: &PlanDocument, here: &crate::base::ids::TargetIdentity) -> Fault {
+    Fault::new(
+        WRONG_TARGET,
+        format!("the plan was made for target {}, and this one is {here}", reviewed.target.identity),
+    )
+    .hint("apply it with the configuration that it was made with")
+}
+
+fn stale(text: impl Into<String>) -> Fault {
+    Fault::new(STALE_PLAN, text).hint("make the plan again and review what is new")
+}
+
+fn permissions(reviewed: &PlanDocument, fresh: &PlanDocument) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if reviewed.allowances != fresh.allowances {
+        let flags = flags(reviewed);
+        let text = if flags.is_empty() {
+            "the plan was made without the permissions that are given now".to_owned()
+        } else {
+            format!("the plan needs permissions given again, exactly these: {flags}")
+        };
+        faults.push(
+            Fault::new(PERMISSION_NOT_GIVEN, text)
+                .hint("a permission in a plan file counts only if the applier gives it too"),
+        );
+    }
+    let rules = |d: &PlanDocument| d.waivers.iter().map(|w| w.rule.clone()).collect::<Vec<_>>();
+    if rules(reviewed) != rules(fresh) {
+        let text = format!("the plan waives {:?}, and the applier {:?}", rules(reviewed), rules(fresh));
+        faults.push(Fault::new(PERMISSION_NOT_GIVEN, text).hint("give each with --waive RULE --reason R"));
+    }
+    faults
+}
+
+/// The permissions of a plan as flags of the command line.
+pub fn flags(plan: &PlanDocument) -> String {
+    let given = &plan.allowances;
+    let mut flags = Vec::new();
+    flags.extend(given.deletes.map(|n| format!("--allow-deletes {n}")));
+    flags.extend(given.allow.iter().map(|t| format!("--allow {t}")));
+    flags.extend(given.adopt.iter().map(|t| format!("--adopt {t}")));
+    flags.extend(given.adoptions.map(|n| format!("--allow-adoptions {n}")));
+    flags.extend(given.adopt_from.iter().map(|t| format!("--adopt-from {t}")));
+    flags.extend(given.release.iter().map(|t| format!("--release {t}")));
+    flags.join(" ")
+}
+
+fn sources(reviewed: &PlanDocument, fresh: &PlanDocument, faults: &mut Vec<Fault>) {
+    for old in &reviewed.sources {
+        let Some(new) = fresh.sources.iter().find(|s| s.id == old.id && s.name == old.name) else {
+            faults.push(stale(format!("Source {} is another one by now", old.name)));
+            continue;
+        };
+        if old.commit != new.commit {
+            faults
+                .push(stale(format!("Source {}: the plan is of commit {}, not {}", old.name, old.commit, new.commit)));
+        }
+        if old.inventory_serial != new.inventory_serial {
+            faults.push(stale(format!(
+                "Source {}: its inventory has serial {} by now, the plan was made at {}",
+                old.name, new.inventory_serial, old.inventory_serial
+            )));
+        }
+        if old.spec != new.spec || old.path != new.path {
+            faults
+                .push(stale(format!("Source {}: its configuration is another than the plan was made with", old.name)));
+        }
+    }
+    if reviewed.sources.len() != fresh.sources.len() {
+        faults.push(stale("the plan is of other Sources"));
+    }
+}
+
+fn bound(plan: &PlanDocument) -> BTreeMap<&ResourceId, Bound<'_>> {
+    let changes = plan.changes.iter().map(|c| {
+        let along: &[ResourceId] = if c.action == Action::Delete { &c.holds } else { &[] };
+        (
+            &c.id,
+            Bound {
+                action: Some(c.action),
+                uid: c.uid.as_ref(),
+                seen: c.seen.as_ref(),
+                declared: c.declared.as_ref(),
+                taken: &c.taken,
+                along,
+            },
+        )
+    });
+    let unchanged = plan.unchanged.iter().map(|u| {
+        (
+            &u.id,
+            Bound {
+                action: None,
+                uid: Some(&u.uid),
+                seen: Some(&u.seen),
+                declared: Some(&u.declared),
+                taken: &[],
+                along: &[],
+            },
+        )
+    });
+    changes.chain(unchanged).collect()
+}
+
+fn difference(old: &Bound<'_>, new: &Bound<'_>) -> String {
+    let name = |action: Option<Action>| action.map_or("unchanged", Action::as_str);
+    if old.uid != new.uid {
+        match (old.uid, new.uid) {
+            (None, Some(_)) => "it did not exist when the plan was made, and does now".to_owned(),
+            (Some(_), None) => "it existed when the plan was made, and doesn't any more".to_owned(),
+            _ => "it was deleted and made again since the plan was made (another UID)".to_owned(),
+        }
+    } else if old.seen != new.seen {
+        "somebody changed it since the plan was made".to_owned()
+    } else if old.action != new.action {
+        format!("planned as {}, it would be {} now", name(old.action), name(new.action))
+    } else if old.taken != new.taken {
+        "its fields are held by others than when the plan was made".to_owned()
+    } else if old.along != new.along {
+        "deleting it would take other objects along than when the plan was made".to_owned()
+    } else {
+        "what is declared differs from the plan".to_owned()
+    }
+}
+
+/// What people were shown and decided by: it must be what the plan does, too.
+fn report(plan: &PlanDocument) -> Vec<(&ResourceId, &[super::document::Field], Option<&String>)> {
+    plan.changes.iter().map(|c: &ChangeEntry| (&c.id, c.fields.as_slice(), c.file.as_ref())).collect()
+}

@@ -1,0 +1,80 @@
+//! A Change as planning makes it: the entry that people read, and what an apply would do.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::document::{ChangeEntry, UnchangedEntry};
+use crate::admission::Checked;
+use crate::base::ids::ObjectUid;
+use crate::base::resource::ResourceId;
+use crate::inventory::{PruneWarrant, Row};
+use crate::target::Live;
+
+/// What an apply does for one Change. It can be had from a sealed plan alone.
+#[derive(Debug, Clone)]
+pub(crate) enum Intent {
+    /// Make the object.
+    Create { declared: Value },
+    /// Apply to the live object.
+    Apply { uid: ObjectUid, version: String, declared: Value, declared_before: Option<Value> },
+    /// Delete and make anew.
+    Replace { uid: ObjectUid, version: String, declared: Value },
+    /// Delete.
+    Delete { warrant: PruneWarrant, version: String, cascade: Vec<ResourceId> },
+    /// Take the owner mark off.
+    Unmark { uid: ObjectUid, version: String },
+    /// Nothing on the target.
+    Nothing,
+}
+
+/// What becomes of inventory rows with one Change.
+#[derive(Debug, Clone)]
+pub(crate) enum RowChange {
+    /// The row as it will be; UID, version and seen are the writer's where it writes the object.
+    Upsert(Box<Row>),
+    /// It ends: the object is deleted or gone.
+    Remove,
+    /// It ends: the object isn't ours, for this reason.
+    Release { uid: ObjectUid, reason: String },
+    /// It stays.
+    Stay,
+}
+
+/// One Change of a Draft or Plan.
+#[derive(Debug)]
+pub(crate) struct Change<'a> {
+    pub(crate) entry: ChangeEntry,
+    /// Index of the Source in the plan.
+    pub(crate) source: usize,
+    /// Index of the Source that gives the object up.
+    pub(crate) from: Option<usize>,
+    pub(crate) intent: Intent,
+    pub(crate) row: RowChange,
+    pub(crate) checked: Option<&'a Checked>,
+    pub(crate) live: Option<&'a Live>,
+    /// The object as it would be, where that is neither what is declared nor what is live.
+    pub(crate) after: Option<Arc<Value>>,
+}
+
+impl<'a> Change<'a> {
+    /// The object as it would be after the Change; `None` if there would be none.
+    pub(crate) fn after(&'a self) -> Option<&'a Value> {
+        match &self.intent {
+            Intent::Delete { .. } => None,
+            Intent::Create { declared } | Intent::Replace { declared, .. } => Some(declared),
+            _ => self.after.as_deref().or(self.live.map(|l| &l.object)),
+        }
+    }
+}
+
+/// A resource that stays as it is.
+#[derive(Debug)]
+pub(crate) struct Unchanged<'a> {
+    pub(crate) entry: UnchangedEntry,
+    pub(crate) source: usize,
+    /// The row, where its bookkeeping (file, line, commit) moves on.
+    pub(crate) row: Option<Box<Row>>,
+    pub(crate) checked: &'a Checked,
+    pub(crate) live: Option<&'a Live>,
+}

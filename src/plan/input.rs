@@ -1,0 +1,178 @@
+//! What planning is a function of: the checked manifests, what the target showed, and the permissions given.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::document::{Allowances, TargetEntry};
+use crate::admission::CheckedSet;
+use crate::base::ids::{CommitId, SourceId, SourceName};
+use crate::base::resource::{BadResourceId, ResourceId};
+use crate::inventory::{Binding, Inventory, SourceRecord};
+use crate::source::spec::SourceSpec;
+use crate::target::{Head, Live};
+
+/// What git says of the commit that is planned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitFacts {
+    /// The commit.
+    pub commit: CommitId,
+    /// It is not reachable from the Source's ref.
+    pub preview: bool,
+    /// It doesn't descend from the applied commit.
+    pub rewind: bool,
+}
+
+/// One Source that is planned.
+pub struct SourceInput<'a> {
+    /// Its specification.
+    pub spec: &'a SourceSpec,
+    /// Its ID on this target.
+    pub id: SourceId,
+    /// What the target knows of it; `None` before its first apply.
+    pub record: Option<&'a SourceRecord>,
+    /// What it owns there.
+    pub inventory: &'a Inventory,
+    /// Its manifests.
+    pub set: &'a CheckedSet,
+    /// Its commit.
+    pub facts: CommitFacts,
+    /// What it would be bound to.
+    pub binding: Binding,
+    /// Whether that differs from what it is bound to, and was allowed.
+    pub rebinds: bool,
+}
+
+/// Another Source of the same configuration: what it declares at its newest commit is never deleted.
+#[derive(Debug, Clone)]
+pub struct OtherSource {
+    /// Its name.
+    pub name: SourceName,
+    /// What it declares, or why that could not be read.
+    pub wanted: Result<HashSet<ResourceId>, String>,
+}
+
+/// What the target showed, in one consistent view.
+#[derive(Debug)]
+pub struct Observed {
+    /// The target.
+    pub target: TargetEntry,
+    /// Every Source that it knows.
+    pub known: Vec<SourceRecord>,
+    /// Those of the declared and owned resources that exist.
+    pub heads: HashMap<ResourceId, Head>,
+    /// The bodies of those that have to be compared.
+    pub objects: HashMap<ResourceId, Live>,
+    /// Everything in the Namespaces, or of the kinds, that a delete could take along.
+    pub contents: Vec<Head>,
+    /// HorizontalPodAutoscalers in the Namespaces of the plan.
+    pub autoscalers: Vec<Live>,
+}
+
+/// Permissions that the person who plans or applies gives, by name and count.
+#[derive(Debug, Clone, Default)]
+pub struct Grants {
+    given: Allowances,
+    allow: BTreeMap<ResourceId, usize>,
+    allow_sources: BTreeSet<String>,
+    adopt: Vec<AdoptPattern>,
+    release: BTreeSet<ResourceId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum AdoptPattern {
+    One(ResourceId),
+    All { group: String, kind: String, namespace: Option<String> },
+}
+
+/// A permission that can't be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadGrant {
+    /// It names no resource.
+    #[error(transparent)]
+    Id(#[from] BadResourceId),
+    /// Its count is no number.
+    #[error("{0:?}: write ID=N with a number N")]
+    Count(String),
+    /// A pattern without a number.
+    #[error("{0:?} is a pattern: say with --allow-adoptions N how many objects it may adopt")]
+    Uncounted(String),
+}
+
+impl Grants {
+    /// Reads permissions as they are given on the command line.
+    ///
+    /// # Errors
+    /// The first that can't be understood.
+    pub fn new(mut given: Allowances) -> Result<Self, BadGrant> {
+        for list in [&mut given.allow, &mut given.adopt, &mut given.adopt_from, &mut given.release] {
+            list.sort();
+            list.dedup();
+        }
+        let (mut allow, mut allow_sources, mut adopt) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
+        for text in &given.allow {
+            if let Some(name) = text.strip_prefix("source/") {
+                allow_sources.insert(name.to_owned());
+                continue;
+            }
+            let (id, count) = match text.split_once('=') {
+                None => (text.as_str(), 0),
+                Some((id, count)) => (id, count.parse().map_err(|_| BadGrant::Count(text.clone()))?),
+            };
+            allow.insert(ResourceId::parse(id)?, count);
+        }
+        for text in &given.adopt {
+            let id = ResourceId::parse(text)?;
+            if id.name != "*" {
+                adopt.push(AdoptPattern::One(id));
+            } else if given.adoptions.is_some() {
+                adopt.push(AdoptPattern::All { group: id.group, kind: id.kind, namespace: id.namespace });
+            } else {
+                return Err(BadGrant::Uncounted(text.clone()));
+            }
+        }
+        let release = given.release.iter().map(|t| ResourceId::parse(t)).collect::<Result<_, _>>()?;
+        Ok(Self { given, allow, allow_sources, adopt, release })
+    }
+
+    /// As given, sorted: the form that a plan records.
+    pub fn given(&self) -> &Allowances {
+        &self.given
+    }
+
+    /// How many deletes are allowed.
+    pub fn deletes(&self) -> Option<usize> {
+        self.given.deletes
+    }
+
+    /// Objects allowed by name, with the number of nobody's objects that each may take along.
+    pub fn allow(&self) -> &BTreeMap<ResourceId, usize> {
+        &self.allow
+    }
+
+    /// Whether a Source may be bound anew.
+    pub fn allows_source(&self, name: &SourceName) -> bool {
+        self.allow_sources.contains(name.as_str())
+    }
+
+    /// Objects that are let go.
+    pub fn release(&self) -> &BTreeSet<ResourceId> {
+        &self.release
+    }
+
+    /// Whether an object may be adopted, by name or by pattern; a pattern's count is checked over the whole plan.
+    pub fn adopts(&self, id: &ResourceId) -> bool {
+        self.adopt.iter().any(|pattern| match pattern {
+            AdoptPattern::One(one) => one == id,
+            AdoptPattern::All { group, kind, namespace } => id.is(group, kind) && id.namespace == *namespace,
+        })
+    }
+
+    /// Whether an object is named for adoption itself, and so counts against no number.
+    pub fn adopts_by_name(&self, id: &ResourceId) -> bool {
+        self.adopt.iter().any(|pattern| matches!(pattern, AdoptPattern::One(one) if one == id))
+    }
+
+    /// How many objects patterns may adopt.
+    pub fn adoptions(&self) -> Option<usize> {
+        self.given.adoptions
+    }
+}

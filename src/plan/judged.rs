@@ -1,0 +1,122 @@
+//! The Draft as admission sees and answers it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::change::{Change, Intent, RowChange};
+use super::document::{Action, Undo, Waiver};
+use super::draft::Draft;
+use super::warnings::entry as warning_entry;
+use crate::admission::{CheckedSet, Policies, on_draft::Considered};
+use crate::base::fault::{Fault, Warning};
+use crate::base::resource::ResourceId;
+use crate::schema::Catalog;
+
+impl<'a> Draft<'a> {
+    /// The resources that would be written.
+    pub(crate) fn written(&self) -> impl Iterator<Item = &ResourceId> {
+        self.changes.iter().filter(|c| c.checked.is_some()).map(|c| &c.entry.id)
+    }
+
+    /// How many Sources are planned.
+    pub(crate) fn sources(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// The Changes of one Source, or of all.
+    pub(crate) fn considered(&self, source: Option<usize>) -> impl Iterator<Item = Considered<'_>> {
+        self.changes.iter().filter(move |c| source.is_none_or(|s| c.source == s)).map(|change| Considered {
+            id: &change.entry.id,
+            action: change.entry.action,
+            checked: change.checked,
+            live: change.live.map(|live| &live.object),
+            after: change.after(),
+        })
+    }
+
+    /// What planning itself found wrong.
+    pub(crate) fn take_faults(&mut self) -> Vec<Fault> {
+        std::mem::take(&mut self.faults)
+    }
+
+    /// Whether an object may be deleted and made anew.
+    pub(crate) fn may_replace(&self, id: &ResourceId) -> bool {
+        self.grants.allow().contains_key(id)
+            || self.inputs.iter().any(|input| input.set.get(id).is_some_and(|c| c.wants().replace))
+    }
+
+    /// Turns updates that can't be made in place into replaces.
+    pub(crate) fn replace(&mut self, ids: &[ResourceId]) {
+        if ids.is_empty() {
+            return;
+        }
+        let ids: BTreeSet<&ResourceId> = ids.iter().collect();
+        for change in self.changes.iter_mut().filter(|c| ids.contains(&c.entry.id)) {
+            replace(change);
+        }
+        self.order();
+    }
+
+    /// Faults by the set whose files they are in.
+    pub(crate) fn by_source(&self, faults: Vec<Fault>) -> Vec<(Option<&'a CheckedSet>, Vec<Fault>)> {
+        let mut grouped: BTreeMap<Option<usize>, Vec<Fault>> = BTreeMap::new();
+        for fault in faults {
+            let declares = |id: &ResourceId| self.inputs.iter().position(|input| input.set.get(id).is_some());
+            grouped.entry(fault.id.as_ref().and_then(declares)).or_default().push(fault);
+        }
+        grouped.into_iter().map(|(source, faults)| (source.map(|s| self.inputs[s].set), faults)).collect()
+    }
+
+    /// The waivers that the manifests needed.
+    pub(crate) fn waived(&self) -> Vec<Waiver> {
+        self.inputs.iter().flat_map(|input| input.set.waived().iter().cloned()).collect()
+    }
+
+    /// Gives warnings to the Changes that they are about; the others to the plan.
+    pub(crate) fn warn_changes(&mut self, warnings: Vec<Warning>) {
+        let mut by_id: BTreeMap<ResourceId, Vec<Warning>> = BTreeMap::new();
+        for warning in warnings {
+            match &warning.id {
+                Some(id) => by_id.entry(id.clone()).or_default().push(warning),
+                None => self.warnings.push(warning),
+            }
+        }
+        for change in &mut self.changes {
+            if let Some(found) = by_id.remove(&change.entry.id) {
+                change.entry.warnings.extend(found.iter().map(warning_entry));
+                change.entry.warnings.sort();
+                change.entry.warnings.dedup();
+            }
+        }
+        self.warnings.extend(by_id.into_values().flatten());
+    }
+
+    /// Adds warnings that no single Change has.
+    pub(crate) fn warn(&mut self, warnings: &[Warning]) {
+        self.warnings.extend_from_slice(warnings);
+        for input in self.inputs {
+            self.warnings.extend_from_slice(input.set.warnings());
+        }
+    }
+
+    /// The kinds that the first Source knows; all know those of the target.
+    pub(crate) fn catalog(&self) -> Catalog {
+        self.inputs.first().map_or_else(Catalog::builtin, |input| input.set.catalog().clone())
+    }
+
+    /// The policies of one Source.
+    pub(crate) fn policies(&self, source: usize) -> &'a Policies {
+        self.inputs[source].set.policies()
+    }
+}
+
+fn replace(change: &mut Change<'_>) {
+    let (Intent::Apply { uid, version, .. }, Some(checked)) = (&change.intent, change.checked) else { return };
+    change.intent =
+        Intent::Replace { uid: uid.clone(), version: version.clone(), declared: checked.declared().clone() };
+    change.entry.action = Action::Replace;
+    change.entry.undo = Undo::NewUid;
+    change.entry.reason = Some("fields that can't be changed in place differ: it is deleted and made anew".to_owned());
+    if let RowChange::Upsert(row) = &mut change.row {
+        row.left_alone = false;
+    }
+}

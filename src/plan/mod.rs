@@ -1,0 +1,34 @@
+//! The planner: from checked manifests and what the target showed to one complete, ordered, sealed plan.
+//!
+//! **Invariant:** pure. The same input gives the same bytes; there is no clock, no randomness, no file and no target here.
+//!
+//! **Invariant:** [`Plan`] is made by admission alone, [`SealedPlan`] by [`Plan::seal`] alone. A [`document::PlanDocument`]
+//! that was read from a file can be shown and compared, and never applied.
+
+pub mod binding;
+mod change;
+pub mod document;
+mod draft;
+pub mod identity;
+mod input;
+mod judged;
+mod kinds;
+mod lint;
+mod order;
+mod ownership;
+mod prune;
+mod removal;
+pub mod render;
+mod scope;
+mod seal;
+pub mod stored;
+mod undo;
+mod wanted;
+mod warnings;
+
+pub(crate) use change::{Intent, RowChange};
+pub use draft::{Draft, draft};
+pub use input::{BadGrant, CommitFacts, Grants, Observed, OtherSource, SourceInput};
+pub use seal::{BrokenPlan, Plan, SealedPlan};
+pub(crate) use seal::{SealedSource, Step};
+pub use wanted::{FIELD_MANAGER, needs_body};

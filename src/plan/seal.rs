@@ -1,0 +1,173 @@
+//! The last two states of a plan: admitted, and sealed under its PlanId.
+
+use std::collections::BTreeMap;
+
+use super::change::{Change, Intent, RowChange, Unchanged};
+use super::document::{
+    Action, Allowances, ChangeEntry, FORMAT_VERSION, PlanDocument, SourceEntry, Summary, TargetEntry, UnchangedEntry,
+    Waiver, WarningEntry,
+};
+use super::draft::Draft;
+use super::identity;
+use super::input::SourceInput;
+use super::lint;
+use super::warnings::entry as warning_entry;
+use crate::base::ids::{ContentId, Digest, PlanId, SourceId, SourceName};
+use crate::base::resource::ResourceId;
+use crate::inventory::{Binding, Row, SourceRecord};
+
+/// A Draft that passed every rule. Only admission makes one; it can be sealed and nothing else.
+pub struct Plan<'a> {
+    draft: Draft<'a>,
+    waivers: Vec<Waiver>,
+}
+
+/// A finished plan: the document that people review and, out of reach of any file, what an apply would do.
+#[derive(Debug)]
+#[must_use = "a sealed plan is there to be shown, saved or applied"]
+pub struct SealedPlan {
+    document: PlanDocument,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) moved_rows: Vec<(usize, Row)>,
+    pub(crate) sources: Vec<SealedSource>,
+}
+
+/// What an apply does for one Change; in the order of the document's `changes`.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) id: ResourceId,
+    pub(crate) source: usize,
+    pub(crate) from: Option<usize>,
+    pub(crate) intent: Intent,
+    pub(crate) row: RowChange,
+}
+
+/// What an apply needs of one Source.
+#[derive(Debug)]
+pub(crate) struct SealedSource {
+    pub(crate) id: SourceId,
+    pub(crate) name: SourceName,
+    pub(crate) binding: Binding,
+    pub(crate) spec: Digest,
+    pub(crate) serial: u64,
+    pub(crate) record: Option<SourceRecord>,
+}
+
+/// A finished plan that breaks a promise: a fault of Holdfast's own. Nothing was written.
+#[derive(Debug, thiserror::Error)]
+#[error("the finished plan breaks its own rules, nothing was written; please report this: {}", .0.join("; "))]
+pub struct BrokenPlan(pub Vec<String>);
+
+impl<'a> Plan<'a> {
+    /// Takes a Draft that admission found no fault in.
+    pub(crate) fn admitted(draft: Draft<'a>, waivers: Vec<Waiver>) -> Self {
+        Self { draft, waivers }
+    }
+
+    /// Seals it: orders and counts, re-checks it independently, and names it by its content.
+    ///
+    /// `created_at` stands outside the digests.
+    ///
+    /// # Errors
+    /// If the finished plan breaks a promise.
+    pub fn seal(self, created_at: String) -> Result<SealedPlan, BrokenPlan> {
+        let Self { draft, mut waivers } = self;
+        let mut warnings: Vec<WarningEntry> = draft.warnings.iter().map(warning_entry).collect();
+        warnings.sort();
+        warnings.dedup();
+        waivers.sort();
+        let (inputs, observed) = (draft.inputs, draft.observed);
+        let allowances: Allowances = draft.grants.given().clone();
+        let summary = count(&draft.changes, draft.unchanged.len());
+        let moved_rows = moved_rows(&draft.unchanged);
+        let (changes, steps): (Vec<ChangeEntry>, Vec<Step>) = draft.changes.into_iter().map(split).unzip();
+        let unchanged: Vec<UnchangedEntry> = draft.unchanged.into_iter().map(|u| u.entry).collect();
+        let blank = identity::unnamed();
+        let mut document = PlanDocument {
+            format_version: FORMAT_VERSION,
+            plan_id: PlanId::new(&blank),
+            content_id: ContentId::new(&blank),
+            created_at,
+            target: TargetEntry { kind: observed.target.kind, identity: observed.target.identity.clone() },
+            sources: inputs.iter().map(source_entry).collect(),
+            changes,
+            unchanged,
+            summary,
+            warnings,
+            allowances,
+            waivers,
+        };
+        let broken = lint::lint(&document, inputs, observed);
+        if !broken.is_empty() {
+            return Err(BrokenPlan(broken));
+        }
+        let (plan_id, content_id) = identity::name(&document).map_err(|error| BrokenPlan(vec![error.to_string()]))?;
+        document.plan_id = plan_id;
+        document.content_id = content_id;
+        let sources = inputs.iter().map(sealed_source).collect();
+        Ok(SealedPlan { document, steps, moved_rows, sources })
+    }
+}
+
+impl SealedPlan {
+    /// The document that people review.
+    pub fn document(&self) -> &PlanDocument {
+        &self.document
+    }
+}
+
+fn split(change: Change<'_>) -> (ChangeEntry, Step) {
+    let Change { entry, source, from, intent, row, .. } = change;
+    let id = entry.id.clone();
+    (entry, Step { id, source, from, intent, row })
+}
+
+fn moved_rows(unchanged: &[Unchanged<'_>]) -> Vec<(usize, Row)> {
+    unchanged.iter().filter_map(|u| u.row.as_ref().map(|row| (u.source, (**row).clone()))).collect()
+}
+
+fn count(changes: &[Change<'_>], unchanged: usize) -> Summary {
+    let mut by_action: BTreeMap<Action, usize> = BTreeMap::new();
+    for change in changes {
+        *by_action.entry(change.entry.action).or_default() += 1;
+    }
+    let of = |action| by_action.get(&action).copied().unwrap_or(0);
+    Summary {
+        create: of(Action::Create),
+        update: of(Action::Update),
+        own: of(Action::Own),
+        replace: of(Action::Replace),
+        delete: of(Action::Delete),
+        adopt: of(Action::Adopt),
+        transfer: of(Action::Transfer),
+        release: of(Action::Release),
+        keep: of(Action::Keep),
+        unchanged,
+    }
+}
+
+fn source_entry(input: &SourceInput<'_>) -> SourceEntry {
+    SourceEntry {
+        name: input.spec.name.clone(),
+        id: input.id.clone(),
+        path: input.binding.path.clone(),
+        commit: input.facts.commit.clone(),
+        applied: input.record.map(|r| r.commit.clone()),
+        inventory_serial: input.inventory.serial,
+        spec: input.spec.digest(),
+        preview: input.facts.preview,
+        rewind: input.facts.rewind,
+        rebinds: input.rebinds,
+    }
+}
+
+fn sealed_source(input: &SourceInput<'_>) -> SealedSource {
+    SealedSource {
+        id: input.id.clone(),
+        name: input.spec.name.clone(),
+        binding: input.binding.clone(),
+        spec: input.spec.digest(),
+        serial: input.inventory.serial,
+        record: input.record.cloned(),
+    }
+}

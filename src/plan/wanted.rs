@@ -1,0 +1,466 @@
+//! What becomes of a resource that a Source declares.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::change::{Change, Intent, RowChange, Unchanged};
+use super::document::{Action, Admitted, ChangeEntry, Field, TakenField, UnchangedEntry, Undo};
+use super::input::{Grants, Observed, SourceInput};
+use super::ownership::{EXISTS_UNOWNED, MarkState, OWNED_BY_OTHER, OWNER_MISMATCH, Ownership, UidState, ownership};
+use super::undo;
+use super::warnings::entry as warning_entry;
+use crate::admission::{Checked, left_alone};
+use crate::base::fault::{Fault, RuleId, Warning};
+use crate::base::ids::{Digest, Manager};
+use crate::base::pointer::Pointer;
+use crate::base::sensitive;
+use crate::inventory::{OWNER_ANNOTATION, Permissions, Row, SourceRecord, seen_digest};
+use crate::merge::{self, FieldSet};
+use crate::target::{Head, Live};
+
+/// An object that a controller, the control plane or an operator made for itself: never adopted.
+pub const CONTROLLED_OBJECT: RuleId = RuleId::new("controlled-object");
+/// A manifest marked `use` whose object doesn't exist.
+pub const USED_OBJECT: RuleId = RuleId::new("used-object");
+/// A live object whose bookkeeping can't be read, so that it can't be merged.
+pub const UNREADABLE_OBJECT: RuleId = RuleId::new("unreadable-object");
+
+/// The field manager of every Source; Sources are told apart by mark and inventory.
+pub const FIELD_MANAGER: &str = "holdfast";
+
+/// What planning one resource came to.
+pub(crate) enum Considered<'a> {
+    Unchanged(Unchanged<'a>),
+    Change(Box<Change<'a>>),
+    /// It is only used, never written.
+    Used,
+    Fault(Fault),
+}
+
+/// What stands beside one declared resource.
+pub(crate) struct Beside<'a, 'b> {
+    pub(crate) inputs: &'b [SourceInput<'a>],
+    pub(crate) observed: &'a Observed,
+    pub(crate) grants: &'b Grants,
+}
+
+/// How a live object came to be this Source's to write.
+enum Claim {
+    Ours,
+    Adopt,
+    Transfer(usize),
+}
+
+impl<'a> Beside<'a, '_> {
+    /// Plans one resource that `inputs[source]` declares, with what people should know of it though it stays unchanged.
+    pub(crate) fn consider(&self, source: usize, checked: &'a Checked) -> (Considered<'a>, Vec<Warning>) {
+        let input = &self.inputs[source];
+        let row = input.inventory.rows.get(checked.id());
+        let considered = match self.observed.heads.get(checked.id()) {
+            None => self.absent(source, checked, row),
+            Some(_) if checked.wants().use_ => Considered::Used,
+            Some(head) => match row.filter(|row| untouched(row, head, checked, input)) {
+                Some(row) => self.unchanged(source, checked, row.seen.clone(), head, Some(row), None),
+                None => match (self.claim(source, checked, head, row), self.observed.objects.get(checked.id())) {
+                    (Ok(claim), Some(live)) => return self.compare(source, checked, live, row, claim),
+                    (Ok(_), None) => Considered::Fault(self.fault(
+                        checked,
+                        UNREADABLE_OBJECT,
+                        "the live object was not read, so it can't be compared",
+                    )),
+                    (Err(fault), _) => Considered::Fault(*fault),
+                },
+            },
+        };
+        (considered, Vec::new())
+    }
+
+    fn fault(&self, checked: &Checked, rule: RuleId, text: impl Into<String>) -> Fault {
+        Fault::new(rule, text).at(checked.at()).id(checked.id().clone())
+    }
+
+    fn absent(&self, source: usize, checked: &'a Checked, row: Option<&Row>) -> Considered<'a> {
+        if checked.wants().use_ {
+            let planned = self.inputs.iter().any(|other| other.set.get(checked.id()).is_some_and(|c| !c.wants().use_));
+            return if planned {
+                Considered::Used
+            } else {
+                Considered::Fault(
+                    self.fault(checked, USED_OBJECT, "the manifest says holdfast.dev/use, but no such object exists")
+                        .hint("make it first, or take the annotation off to have it made"),
+                )
+            };
+        }
+        let mut entry = self.entry(source, checked, Action::Create);
+        entry.reason = row.map(|_| "it was deleted by somebody else since the last apply".to_owned());
+        entry.fields = vec![Field {
+            path: Pointer::root(),
+            before: None,
+            after: Some(sensitive::mask(checked.declared(), checked.sensitive())),
+        }];
+        entry.sensitive = checked.has_sensitive();
+        entry.undo = undo::of_create(checked);
+        Considered::Change(Box::new(Change {
+            entry,
+            source,
+            from: None,
+            intent: Intent::Create { declared: checked.declared().clone() },
+            row: RowChange::Upsert(Box::new(self.row(source, checked, row, false))),
+            checked: Some(checked),
+            live: None,
+            after: None,
+        }))
+    }
+
+    fn unchanged(
+        &self,
+        source: usize,
+        checked: &'a Checked,
+        seen: Digest,
+        head: &Head,
+        row: Option<&Row>,
+        live: Option<&'a Live>,
+    ) -> Considered<'a> {
+        Considered::Unchanged(Unchanged {
+            entry: UnchangedEntry {
+                id: checked.id().clone(),
+                source: self.inputs[source].spec.name.clone(),
+                uid: head.uid.clone(),
+                seen: seen.clone(),
+                declared: checked.digest().clone(),
+            },
+            source,
+            row: row.and_then(|row| self.moved_row(source, checked, row, head, seen)),
+            checked,
+            live,
+        })
+    }
+
+    /// The row of an unchanged object, where its bookkeeping moves on.
+    fn moved_row(&self, source: usize, checked: &Checked, row: &Row, head: &Head, seen: Digest) -> Option<Box<Row>> {
+        let same = row.declared == *checked.digest()
+            && row.line == checked.line()
+            && row.wave == checked.wants().wave
+            && row.permissions.prune == checked.wants().prune
+            && row.permissions.release_to == checked.wants().release_to
+            && row.sensitive == checked.sensitive()
+            && row.api_version == checked.gvk().api_version()
+            && row.file == checked.file_text();
+        if same {
+            return None;
+        }
+        let next = self.row(source, checked, Some(row), row.left_alone);
+        Some(Box::new(Row { version: head.version.clone(), seen, ..next }))
+    }
+
+    /// Whose the live object is, and whether it may be written.
+    fn claim(&self, source: usize, checked: &Checked, head: &Head, row: Option<&Row>) -> Result<Claim, Box<Fault>> {
+        let input = &self.inputs[source];
+        let mark = MarkState::of(head, &input.id, &self.observed.known);
+        match ownership(&mark, UidState::of(row, head)) {
+            Ownership::Ours => Ok(Claim::Ours),
+            Ownership::Unowned { reason, .. } => self.adoption(checked, head, &reason).map(|()| Claim::Adopt),
+            Ownership::Theirs { record: Some(record), reason } => self.transfer(checked, head, record, &reason),
+            Ownership::Theirs { record: None, reason } => Err(Box::new(
+                self.fault(checked, OWNED_BY_OTHER, reason).hint("remove the manifest, or the object's owner mark"),
+            )),
+            Ownership::Unreadable => Err(Box::new(
+                self.fault(
+                    checked,
+                    OWNER_MISMATCH,
+                    "the live object's owner mark can't be read, so whose it is isn't known",
+                )
+                .hint("take the annotation holdfast.dev/owner off by hand, then adopt the object"),
+            )),
+        }
+    }
+
+    fn adoption(&self, checked: &Checked, head: &Head, reason: &str) -> Result<(), Box<Fault>> {
+        let id = checked.id();
+        if !checked.wants().adopt && !self.grants.adopts(id) {
+            return Err(Box::new(
+                self.fault(
+                    checked,
+                    EXISTS_UNOWNED,
+                    format!("the target has this object, and it isn't this Source's: {reason}"),
+                )
+                .hint(format!("--adopt {id} takes it on; or remove the manifest")),
+            ));
+        }
+        let live = self.observed.objects.get(id);
+        let bootstrapping =
+            live.and_then(|l| l.object.pointer("/metadata/labels")).and_then(|l| l.get("kubernetes.io/bootstrapping"));
+        let system = id.namespace.as_deref().is_some_and(|ns| ns.starts_with("kube-"))
+            || (super::kinds::is_namespace(id) && id.name.starts_with("kube-"));
+        let why = if head.controlled {
+            "a controller owns it"
+        } else if bootstrapping.is_some() {
+            "the control plane made it for itself (kubernetes.io/bootstrapping)"
+        } else if system {
+            "it is the control plane's own (kube-*)"
+        } else {
+            return Ok(());
+        };
+        Err(Box::new(self.fault(checked, CONTROLLED_OBJECT, format!("it can't be adopted: {why}"))))
+    }
+
+    fn transfer(
+        &self,
+        checked: &Checked,
+        head: &Head,
+        record: &SourceRecord,
+        reason: &str,
+    ) -> Result<Claim, Box<Fault>> {
+        let refused = |text: String, hint: String| {
+            Err(Box::new(self.fault(checked, OWNED_BY_OTHER, text).owner(record.name.clone()).hint(hint)))
+        };
+        let Some(giver) = self.inputs.iter().position(|other| other.id == record.id) else {
+            return refused(
+                reason.to_owned(),
+                format!("remove it from {} and plan both Sources together to transfer it", record.name),
+            );
+        };
+        let other = &self.inputs[giver];
+        if let Some(theirs) = other.set.get(checked.id()) {
+            return Err(Box::new(
+                self.fault(checked, OWNED_BY_OTHER, format!("{reason} and still declares it"))
+                    .owner(record.name.clone())
+                    .also(theirs.at())
+                    .hint(format!("remove it from one of the two; removed from {}, it is transferred", record.name)),
+            ));
+        }
+        if other.inventory.rows.get(checked.id()).is_none_or(|row| row.uid != head.uid) {
+            return refused(
+                format!(
+                    "its owner mark names Source {}, but that one's inventory doesn't have this object",
+                    record.name
+                ),
+                "take the annotation holdfast.dev/owner off by hand, then adopt the object".to_owned(),
+            );
+        }
+        Ok(Claim::Transfer(giver))
+    }
+
+    /// Compares what is declared with what is live.
+    fn compare(
+        &self,
+        source: usize,
+        checked: &'a Checked,
+        live: &'a Live,
+        row: Option<&Row>,
+        claim: Claim,
+    ) -> (Considered<'a>, Vec<Warning>) {
+        let before = match claim {
+            Claim::Transfer(giver) => self.inputs[giver].inventory.rows.get(checked.id()),
+            Claim::Ours => row,
+            Claim::Adopt => None,
+        };
+        let manager = Manager::new(FIELD_MANAGER);
+        let alone = left_alone(
+            checked,
+            &live.object,
+            &self.inputs[source].spec.ignore_drift,
+            self.inputs[source].set,
+            &self.observed.autoscalers,
+        );
+        let declared_before = match before.map(|row| FieldSet::from_fields_v1(&row.fields)).transpose() {
+            Ok(fields) => fields,
+            Err(error) => {
+                let text = format!("the inventory's row can't be read: {error}");
+                return (Considered::Fault(self.fault(checked, UNREADABLE_OBJECT, text)), Vec::new());
+            }
+        };
+        let pointers: Vec<Pointer> = alone.iter().map(|(pointer, _)| pointer.clone()).collect();
+        let marked = with_mark(checked.declared(), &live.object);
+        let ask = merge::Ask {
+            schema: checked.schema(),
+            live: Some(&live.object),
+            declared: &marked,
+            declared_before: declared_before.as_ref(),
+            manager: &manager,
+            left_alone: &pointers,
+        };
+        let outcome = match merge::merge(&ask) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let text = format!("the live object can't be merged: {error}");
+                return (Considered::Fault(self.fault(checked, UNREADABLE_OBJECT, text)), Vec::new());
+            }
+        };
+        let fields = declared_before.as_ref().map_or_else(|| checked.fields().clone(), |b| b.union(checked.fields()));
+        let seen = seen_digest(Some(checked.schema()), &live.object, &fields, checked.sensitive());
+        let mut warnings: Vec<Warning> = alone.into_iter().map(|(_, warning)| warning).collect();
+
+        let quiet = outcome.changes.is_empty()
+            && outcome.taken.is_empty()
+            && outcome.newly_owned.is_empty()
+            && outcome.left.is_empty()
+            && matches!(claim, Claim::Ours);
+        if quiet {
+            return (self.unchanged(source, checked, seen, &live.head, row, Some(live)), warnings);
+        }
+        let action = match claim {
+            Claim::Adopt => Action::Adopt,
+            Claim::Transfer(_) => Action::Transfer,
+            Claim::Ours if !outcome.changes.is_empty() => Action::Update,
+            Claim::Ours => Action::Own,
+        };
+        let mut entry = self.entry(source, checked, action);
+        let hidden = sensitive::pointers(&live.object, checked.sensitive());
+        let hidden_after = sensitive::pointers(&outcome.result, checked.sensitive());
+        entry.sensitive = checked.has_sensitive();
+        entry.fields = outcome
+            .changes
+            .iter()
+            .map(|change| Field {
+                path: change.path.clone(),
+                before: change.before.as_ref().map(|v| masked(v, &change.path, &hidden)),
+                after: change.after.as_ref().map(|v| masked(v, &change.path, &hidden_after)),
+            })
+            .collect();
+        entry.taken =
+            outcome.taken.iter().map(|t| TakenField { path: t.path.clone(), manager: t.manager.clone() }).collect();
+        entry.left =
+            outcome.left.iter().map(|t| TakenField { path: t.path.clone(), manager: t.manager.clone() }).collect();
+        entry.dropped_defaults = outcome.dropped_defaults.clone();
+        entry.uid = Some(live.head.uid.clone());
+        entry.seen = Some(seen.clone());
+        entry.undo = undo::of_update(checked, &live.object, &outcome.result);
+        let left_alone = !warnings.is_empty();
+        warnings.sort_by(|a, b| a.path.cmp(&b.path));
+        entry.warnings = warnings.iter().map(warning_entry).collect();
+        let from = if let Claim::Transfer(giver) = claim { Some(giver) } else { None };
+        entry.from = from.map(|giver| self.inputs[giver].spec.name.clone());
+        let declared = outcome.declared.into_owned();
+        let mut next = self.row(source, checked, row, left_alone);
+        if left_alone {
+            next.fields = outcome.fields.difference(&FieldSet::default()).to_fields_v1();
+        }
+        let change = Change {
+            entry,
+            source,
+            from,
+            intent: Intent::Apply {
+                uid: live.head.uid.clone(),
+                version: live.head.version.clone(),
+                declared,
+                declared_before: before.map(|row| row.fields.clone()),
+            },
+            row: RowChange::Upsert(Box::new(next)),
+            checked: Some(checked),
+            live: Some(live),
+            after: Some(Arc::new(outcome.result.into_owned())),
+        };
+        (Considered::Change(Box::new(change)), Vec::new())
+    }
+
+    fn entry(&self, source: usize, checked: &Checked, action: Action) -> ChangeEntry {
+        ChangeEntry {
+            action,
+            id: checked.id().clone(),
+            source: self.inputs[source].spec.name.clone(),
+            from: None,
+            file: Some(checked.file().to_string()),
+            line: Some(checked.line()),
+            wave: checked.wants().wave,
+            undo: Undo::Exact,
+            fields: Vec::new(),
+            rule: None,
+            reason: None,
+            holds: Vec::new(),
+            taken: Vec::new(),
+            left: Vec::new(),
+            dropped_defaults: Vec::new(),
+            warnings: Vec::new(),
+            admitted: Admitted::Offline,
+            uid: None,
+            seen: None,
+            declared: Some(checked.digest().clone()),
+            sensitive: false,
+        }
+    }
+
+    /// The inventory row as it will be; the writer fills in UID, version and seen.
+    fn row(&self, source: usize, checked: &Checked, before: Option<&Row>, left_alone: bool) -> Row {
+        let input = &self.inputs[source];
+        let same = before.filter(|row| row.declared == *checked.digest() && !checked.has_sensitive());
+        Row {
+            id: checked.id().clone(),
+            uid: before.map_or_else(crate::base::ids::ObjectUid::unwritten, |row| row.uid.clone()),
+            api_version: checked.gvk().api_version(),
+            file: checked.file().to_string(),
+            line: checked.line(),
+            wave: checked.wants().wave,
+            commit: same.map_or_else(|| input.facts.commit.clone(), |row| row.commit.clone()),
+            declared: checked.digest().clone(),
+            fields: checked.fields().to_fields_v1(),
+            version: String::new(),
+            seen: checked.digest().clone(),
+            left_alone,
+            sensitive: checked.sensitive().to_vec(),
+            permissions: Permissions { prune: checked.wants().prune, release_to: checked.wants().release_to.clone() },
+        }
+    }
+}
+
+/// Whether nobody wrote the object since the last apply and the same is declared: then nothing needs to be read of it.
+pub(crate) fn untouched(row: &Row, head: &Head, checked: &Checked, input: &SourceInput<'_>) -> bool {
+    row.uid == head.uid
+        && row.version == head.version
+        && !row.left_alone
+        && row.declared == *checked.digest()
+        && row.api_version == checked.gvk().api_version()
+        && row.sensitive == checked.sensitive()
+        // Sensitive values are in no digest: those of another commit have to be compared.
+        && (!checked.has_sensitive() || input.record.is_some_and(|r| r.commit == input.facts.commit))
+        && matches!(&head.mark, Ok(Some(mark)) if mark.source == input.id && mark.resource == row.id)
+}
+
+/// A changed value with what is sensitive in it masked.
+fn masked(value: &Value, at: &Pointer, hidden: &[Pointer]) -> Value {
+    if hidden.iter().any(|h| at.is_within(h)) {
+        return Value::String(sensitive::placeholder(value));
+    }
+    let below: Vec<Pointer> = hidden
+        .iter()
+        .filter(|h| h.is_within(at))
+        .filter_map(|h| Pointer::parse(&h.as_str()[at.as_str().len()..]).ok())
+        .collect();
+    let mut copy = value.clone();
+    sensitive::mask_at(&mut copy, &below);
+    copy
+}
+
+/// Whether the body of a live resource has to be read to plan it.
+pub fn needs_body<S: std::hash::BuildHasher>(
+    id: &crate::base::resource::ResourceId,
+    heads: &std::collections::HashMap<crate::base::resource::ResourceId, Head, S>,
+    inputs: &[SourceInput<'_>],
+) -> bool {
+    let Some(head) = heads.get(id) else { return false };
+    let mut declared = inputs.iter().filter_map(|input| input.set.get(id).map(|checked| (input, checked))).peekable();
+    if declared.peek().is_none() {
+        // A removal: what is deleted is shown, and what is protected depends on its fields.
+        return true;
+    }
+    declared.any(|(input, checked)| {
+        !checked.wants().use_ && !input.inventory.rows.get(id).is_some_and(|row| untouched(row, head, checked, input))
+    })
+}
+
+/// What is declared with the live owner mark in it: the mark is ours, and no merge may take it for a field that git dropped.
+fn with_mark<'v>(declared: &'v Value, live: &Value) -> Cow<'v, Value> {
+    let Some(mark) = live.pointer("/metadata/annotations").and_then(|a| a.get(OWNER_ANNOTATION)) else {
+        return Cow::Borrowed(declared);
+    };
+    let mut marked = declared.clone();
+    if let Some(metadata) = marked.get_mut("metadata").and_then(Value::as_object_mut) {
+        let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(serde_json::Map::new()));
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(OWNER_ANNOTATION.to_owned(), mark.clone());
+        }
+    }
+    Cow::Owned(marked)
+}

@@ -1,0 +1,190 @@
+//! One fetch: in a thread of its own, since a server that says nothing can only be left, not stopped.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
+use std::time::Instant;
+
+use git2::{AutotagOption, FetchOptions, ProxyOptions, RemoteCallbacks, RemoteRedirect, RemoteUpdateFlags, Repository};
+
+use super::super::limits::Limits;
+use super::super::url::RepositoryUrl;
+use super::cache::{self, Place};
+use super::credentials::{Answers, Credentials};
+use super::error::MirrorError;
+use super::packs;
+
+/// Told how a fetch goes on.
+pub trait Progress {
+    /// So many objects have come of so many (0: not known yet), in so many bytes.
+    fn received(&self, objects: u64, total: u64, bytes: u64);
+}
+
+/// Tells nobody.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProgress;
+
+impl Progress for NoProgress {
+    fn received(&self, _: u64, _: u64, _: u64) {}
+}
+
+/// Branches and tags alone: notes, pull requests and what else a server shows are no Source's history.
+const REFSPECS: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+
+const NOT_STOPPED: u8 = 0;
+const TOO_MANY_BYTES: u8 = 1;
+const TOO_MANY_OBJECTS: u8 = 2;
+
+enum Said {
+    Received { objects: u64, total: u64, bytes: u64 },
+    Done(Result<(), MirrorError>),
+}
+
+pub(super) struct Job {
+    pub(super) place: Place,
+    pub(super) url: RepositoryUrl,
+    pub(super) credentials: Credentials,
+    pub(super) limits: Limits,
+}
+
+/// Runs a fetch and gives up at its deadline. A thread that is left behind keeps the mirror's lock until it ends, and
+/// changes no ref any more.
+pub(super) fn run(job: Job, progress: &dyn Progress) -> Result<(), MirrorError> {
+    let (url, deadline) = (job.url.to_string(), job.limits.deadline);
+    let until = Instant::now() + deadline;
+    let given_up = Arc::new(AtomicBool::new(false));
+    let (say, hear) = mpsc::sync_channel(16);
+    let flag = Arc::clone(&given_up);
+    std::thread::Builder::new()
+        .name("fetch".to_owned())
+        .spawn(move || {
+            let result = job.run(&say, &flag);
+            // Nobody hears it after the deadline.
+            let _ = say.send(Said::Done(result));
+        })
+        .map_err(|e| MirrorError::BrokeOff { url: url.clone(), text: e.to_string() })?;
+    loop {
+        match hear.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(Said::Received { objects, total, bytes }) => progress.received(objects, total, bytes),
+            Ok(Said::Done(result)) => return result,
+            Err(RecvTimeoutError::Timeout) => {
+                given_up.store(true, Ordering::SeqCst);
+                return Err(MirrorError::Deadline { url, deadline });
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(MirrorError::BrokeOff { url, text: "its thread ended early".to_owned() });
+            }
+        }
+    }
+}
+
+impl Job {
+    fn run(&self, say: &SyncSender<Said>, given_up: &AtomicBool) -> Result<(), MirrorError> {
+        let _lock = cache::lock(&self.place.lock)?;
+        if let Some(path) = self.url.local_path() {
+            self.judge_local(path)?;
+        }
+        cache::sweep(&self.place.folder)?;
+        packs::verify(&self.place.folder)?;
+        let repository = cache::open(&self.place.folder)?;
+        let stopped = AtomicU8::new(NOT_STOPPED);
+        let result = self.transfer(&repository, say, given_up, &stopped);
+        packs::record(&self.place.folder)?;
+        let url = self.url.to_string();
+        match stopped.load(Ordering::SeqCst) {
+            TOO_MANY_BYTES => return Err(MirrorError::TooLarge { url, limit: self.limits.bytes, what: "bytes" }),
+            TOO_MANY_OBJECTS => return Err(MirrorError::TooLarge { url, limit: self.limits.objects, what: "objects" }),
+            _ => result?,
+        }
+        if repository.is_shallow() {
+            // The mirror may not keep it: whoever uses it next would take its border for a root.
+            let path = self.place.folder.join("shallow");
+            std::fs::remove_file(&path).map_err(|error| MirrorError::Cache { path, error })?;
+            return Err(MirrorError::Shallow(url));
+        }
+        Ok(())
+    }
+
+    /// What only a repository on this machine can be asked before its objects are read.
+    fn judge_local(&self, path: &Path) -> Result<(), MirrorError> {
+        let local = Repository::open(path).map_err(|e| MirrorError::remote(&self.url.to_string(), &e))?;
+        if local.is_shallow() {
+            return Err(MirrorError::Shallow(self.url.to_string()));
+        }
+        if local.commondir().join("info/grafts").exists() {
+            return Err(MirrorError::Grafts(self.url.to_string()));
+        }
+        Ok(())
+    }
+
+    fn transfer(
+        &self,
+        repository: &Repository,
+        say: &SyncSender<Said>,
+        given_up: &AtomicBool,
+        stopped: &AtomicU8,
+    ) -> Result<(), MirrorError> {
+        let url = self.url.to_string();
+        let failed = |e: git2::Error| MirrorError::remote(&url, &e);
+        let mut remote = repository.remote_anonymous(self.url.fetch_url()).map_err(failed)?;
+        let mut options = self.options(say, given_up, stopped);
+        remote.download(&REFSPECS, Some(&mut options)).map_err(failed)?;
+        let head = match remote.default_branch() {
+            Ok(name) => Some(name.to_vec()),
+            Err(e) if e.code() == git2::ErrorCode::NotFound => None,
+            Err(e) => return Err(failed(e)),
+        };
+        remote.disconnect().map_err(failed)?;
+        if given_up.load(Ordering::SeqCst) {
+            return Err(MirrorError::Deadline { url, deadline: self.limits.deadline });
+        }
+        let damaged =
+            |e: git2::Error| MirrorError::Damaged { path: self.place.folder.clone(), text: e.message().to_owned() };
+        // What is gone goes first: `a` may have become `a/b`.
+        remote.prune(None).map_err(damaged)?;
+        remote.update_tips(None, RemoteUpdateFlags::empty(), AutotagOption::None, None).map_err(damaged)?;
+        match head {
+            Some(name) if name.starts_with(b"refs/heads/") => repository.set_head_bytes(&name).map_err(damaged),
+            _ => repository.set_head("refs/heads/holdfast-no-head").map_err(damaged),
+        }
+    }
+
+    fn options<'a>(
+        &'a self,
+        say: &'a SyncSender<Said>,
+        given_up: &'a AtomicBool,
+        stopped: &'a AtomicU8,
+    ) -> FetchOptions<'a> {
+        let mut callbacks = RemoteCallbacks::new();
+        let mut answers = Answers::default();
+        callbacks.credentials(move |url, user, allowed| answers.answer(self.credentials, url, user, allowed));
+        callbacks.sideband_progress(move |_| !given_up.load(Ordering::SeqCst));
+        callbacks.transfer_progress(move |stats| {
+            let (objects, total) = (stats.received_objects() as u64, stats.total_objects() as u64);
+            let bytes = stats.received_bytes() as u64;
+            if bytes > self.limits.bytes {
+                stopped.store(TOO_MANY_BYTES, Ordering::SeqCst);
+                return false;
+            }
+            if total > self.limits.objects {
+                stopped.store(TOO_MANY_OBJECTS, Ordering::SeqCst);
+                return false;
+            }
+            // A slow listener misses some; a fetch never waits for it.
+            let _ = say.try_send(Said::Received { objects, total, bytes });
+            !given_up.load(Ordering::SeqCst)
+        });
+        let mut proxy = ProxyOptions::new();
+        proxy.auto();
+        let mut options = FetchOptions::new();
+        options
+            .remote_callbacks(callbacks)
+            .proxy_options(proxy)
+            .download_tags(AutotagOption::None)
+            .update_fetchhead(false)
+            // Only within one host: another would be given the credentials of the one that was named.
+            .follow_redirects(RemoteRedirect::None);
+        options
+    }
+}

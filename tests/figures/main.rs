@@ -1,0 +1,87 @@
+//! Prints `figure NAME VALUE UNIT` lines: times of whole `holdfast` processes, as ratios against bare work in one run.
+//!
+//! The ratios are what counts: the two sides take turns, and each figure is the median of all rounds.
+
+mod bare;
+mod process;
+mod repository;
+
+use std::path::Path;
+use std::time::Duration;
+
+use process::{Holdfast, Measured};
+use repository::Repository;
+
+/// Rounds of each comparison.
+const ROUNDS: usize = 15;
+
+fn main() {
+    let mut args = std::env::args().skip(1).filter(|a| a != "--bench");
+    match args.next().as_deref() {
+        Some("bare-parse") => bare::parse(Path::new(&args.next().expect("a folder"))),
+        Some("bare-upserts") => {
+            bare::upserts(Path::new(&args.next().expect("a database")), Path::new(&args.next().expect("a copy")))
+        }
+        Some("kubernetes") => println!("the kubernetes figures need the Kubernetes target"),
+        _ => embedded(),
+    }
+}
+
+fn embedded() {
+    let rounds = std::env::var("HOLDFAST_BENCH_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(ROUNDS);
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    let ten = Repository::generate(&scratch.path().join("ten"), 10_000);
+    let fifty = Repository::generate(&scratch.path().join("fifty"), 50_000);
+    let (ten, fifty) = (Holdfast::new(ten), Holdfast::new(fifty));
+    ten.warm();
+    fifty.warm();
+
+    let (mut cold, mut parse, mut idle, mut large) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let applied = ten.applied_copy();
+    for _ in 0..rounds {
+        parse.push(bare::parse_process(ten.tree()));
+        ten.forget_target();
+        cold.push(ten.plan());
+        idle.push(applied.plan());
+    }
+    for _ in 0..rounds.div_ceil(3) {
+        fifty.forget_target();
+        large.push(fifty.plan());
+    }
+    let (parse, cold, idle, large) = (median(&parse), median(&cold), median(&idle), median(&large));
+    figure("bare-parse-10000", parse.wall.as_secs_f64() * 1e3, "ms");
+    figure("plan-cold-10000", cold.wall.as_secs_f64() * 1e3, "ms");
+    figure("plan-cold-to-bare-parse", ratio(cold.wall, parse.wall), "times (at most 1.5)");
+    figure("plan-cold-peak-memory", cold.peak_mib, "MiB (at most 200)");
+    figure("plan-50000-to-10000", ratio(large.wall, cold.wall), "times (at most 5.5)");
+    figure("plan-idle-to-cold", ratio(idle.wall, cold.wall), "times (at most 1.2)");
+
+    let (mut whole, mut inside, mut upserts) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        ten.forget_target();
+        let (measured, transaction) = ten.apply();
+        whole.push(measured);
+        inside.push(Measured { wall: transaction, peak_mib: 0.0 });
+        upserts.push(bare::upserts_process(ten.database(), &scratch.path().join("bare.db")));
+    }
+    let (whole, inside, upserts) = (median(&whole), median(&inside), median(&upserts));
+    figure("apply-transaction-10000", inside.wall.as_secs_f64() * 1e3, "ms");
+    figure("bare-upserts-10000", upserts.wall.as_secs_f64() * 1e3, "ms");
+    figure("apply-transaction-to-bare-upserts", ratio(inside.wall, upserts.wall), "times (at most 2.5)");
+    figure("apply-to-plan-and-transaction", ratio(whole.wall, cold.wall + inside.wall), "times (at most 1.3)");
+}
+
+fn figure(name: &str, value: f64, unit: &str) {
+    println!("figure {name} {value:.3} {unit}");
+}
+
+fn ratio(a: Duration, b: Duration) -> f64 {
+    a.as_secs_f64() / b.as_secs_f64()
+}
+
+fn median(all: &[Measured]) -> Measured {
+    let mut walls: Vec<Duration> = all.iter().map(|m| m.wall).collect();
+    walls.sort();
+    let peak_mib = all.iter().map(|m| m.peak_mib).fold(0.0, f64::max);
+    Measured { wall: walls[walls.len() / 2], peak_mib }
+}

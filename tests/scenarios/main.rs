@@ -1,0 +1,5 @@
+//! Whole stories, told by the command line with real repositories and the real store.
+
+mod chapter;
+mod lab;
+mod real_sets;

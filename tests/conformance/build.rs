@@ -98,6 +98,7 @@ impl Shop {
             fields: fields(object).to_fields_v1(),
             version: String::new(),
             seen: zero(),
+            left_alone: false,
             sensitive: Vec::new(),
             permissions: Permissions::default(),
         }
@@ -137,7 +138,6 @@ impl Shop {
             writes: Vec::new(),
             sources: vec![commit],
             receipt: json!({"changes": []}),
-            sensitive: Vec::new(),
         }
     }
 

@@ -144,12 +144,7 @@ impl<'v> Apply<'v> {
     fn objects(&mut self) -> Result<(), TargetError> {
         let writes = std::mem::take(&mut self.batch.writes);
         let catalog = self.catalog(&writes)?;
-        let context = Context {
-            catalog: &catalog,
-            at: self.batch.at,
-            rows: self.rows(&writes)?,
-            sensitive: std::mem::take(&mut self.batch.sensitive).into_iter().collect(),
-        };
+        let context = Context { catalog: &catalog, at: self.batch.at, rows: self.rows(&writes)? };
         let mut writes = writes.into_iter().peekable();
         let mut ready: Vec<Ready> = Vec::new();
         while let Some(first) = writes.next() {

@@ -37,6 +37,7 @@ pub(crate) const ALL: &[(&str, Case)] = &[
     ("released_rows_stay_readable", released_rows_stay_readable),
     ("absent_is_told_apart", absent_is_told_apart),
     ("history_has_applies_refusals_and_receipts", history_has_applies_refusals_and_receipts),
+    ("the_log_names_nothing_below_a_sensitive_place", the_log_names_nothing_below_a_sensitive_place),
     ("seen_moves_with_declared_fields_alone", seen_moves_with_declared_fields_alone),
     ("seen_of_a_secret_moves_with_any_write", seen_of_a_secret_moves_with_any_write),
     ("an_apply_that_changes_nothing_moves_no_version", an_apply_that_changes_nothing_moves_no_version),
@@ -395,11 +396,29 @@ fn history_has_applies_refusals_and_receipts(on: &dyn Fixture) {
     assert!(lines[0].fields.iter().any(|field| field.as_str() == "/data/v"));
 }
 
+fn the_log_names_nothing_below_a_sensitive_place(on: &dyn Fixture) {
+    let mut shop = Shop::new(on.target(), "shop");
+    shop.apply(on.target(), &[config("a", "1")]).unwrap();
+    let mut object = config("a", "2");
+    object["data"]["telling-key"] = "x".into();
+    let writer = on.target().writer(&[], WAIT).unwrap();
+    let mut batch = shop.batch(writer.reader());
+    shop.declare(&mut batch, writer.reader(), &object);
+    batch.sources[0].upserts[0].sensitive = vec![holdfast::base::pointer::Pointer::of(["data"])];
+    writer.commit(batch).unwrap();
+    let lines = on.target().reader().unwrap().log(&id("ConfigMap/shop/a")).unwrap();
+    let fields: Vec<&str> = lines[0].fields.iter().map(|field| field.as_str()).collect();
+    assert_eq!(fields, ["/data", "/metadata/annotations/holdfast.dev~1owner"]);
+}
+
 fn seen(on: &dyn Fixture, object: &Value) -> String {
     let live = live(on.target(), &build::id_of(object)).unwrap().object;
     let kind = object["kind"].as_str().unwrap();
     let schema = Catalog::builtin().resolve(&holdfast::base::resource::GroupVersionKind::new("v1", kind)).unwrap();
-    seen_digest(Some(&schema), &live, &fields(object), &[]).to_string()
+    // The mark is declared too.
+    let mut declared = object.clone();
+    declared["metadata"]["annotations"] = json!({ "holdfast.dev/owner": "mark" });
+    seen_digest(Some(&schema), &live, &fields(&declared), &[]).to_string()
 }
 
 fn put_changed(on: &dyn Fixture, named: &str, change: impl FnOnce(&mut Value)) {

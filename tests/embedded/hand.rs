@@ -60,6 +60,13 @@ fn what_the_target_sets_cannot_be_chosen() {
     assert_eq!(metadata["creationTimestamp"], at(0).rfc3339());
     assert_eq!(metadata["managedFields"].as_array().unwrap().len(), 1);
     assert_eq!(metadata["managedFields"][0]["manager"], "bob");
+    let mut claimed = get(&store, "ConfigMap/shop/a");
+    claimed["metadata"]["managedFields"] = object["metadata"]["managedFields"].clone();
+    claimed["data"]["w"] = "2".into();
+    store.put("carol", &claimed).unwrap();
+    let now = get(&store, "ConfigMap/shop/a")["metadata"]["managedFields"].clone();
+    let managers: Vec<&str> = now.as_array().unwrap().iter().map(|m| m["manager"].as_str().unwrap()).collect();
+    assert_eq!(managers, ["bob", "carol"]);
     assert_eq!(rules(store.put("bob", &object).unwrap_err()), ["conflict"]);
     object["metadata"].as_object_mut().unwrap().remove("uid");
     object["metadata"]["resourceVersion"] = "1".into();

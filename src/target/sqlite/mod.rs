@@ -81,7 +81,10 @@ impl Embedded {
         if !open::is_there(&target.name)? && options.access == Access::Create {
             open::make(&target.name, options.now)?;
         }
-        // Reads its format, and brings an earlier one forward.
+        if options.access != Access::Read && target.name.path.exists() {
+            open::forward(&target.name, options.wait)?;
+        }
+        // Reads its format.
         open::connect(&target.name, Purpose::Read, options.wait)?;
         Ok(target)
     }

@@ -148,7 +148,10 @@ pub(super) enum Purpose {
     Write,
 }
 
-/// Opens a database that is there and brings it forward if it is of an earlier format.
+/// Opens a database that is there.
+///
+/// # Errors
+/// If it is of another format than the present one: [`forward`] comes before.
 pub(super) fn connect(name: &Name, purpose: Purpose, wait: Duration) -> Result<Connection, TargetError> {
     if !is_there(name)? {
         return Err(name.unavailable("there is no such file"));
@@ -170,7 +173,8 @@ pub(super) fn connect(name: &Name, purpose: Purpose, wait: Duration) -> Result<C
         return Err(name.damaged("it has no format number"));
     }
     if found < known {
-        migrate(name, wait)?;
+        let reason = format!("it has format {found} of an earlier holdfast: open it once where it can be written");
+        return Err(name.unavailable(reason));
     }
     Ok(conn)
 }
@@ -237,16 +241,26 @@ fn path_bytes(path: &Path) -> Vec<u8> {
     path.to_string_lossy().replace('\\', "/").into_bytes()
 }
 
-fn migrate(name: &Name, wait: Duration) -> Result<(), TargetError> {
-    let forward = || -> rusqlite::Result<()> {
-        let (conn, _) = open(&name.path, Purpose::Write, wait)?;
+/// Brings a database of an earlier format forward, in one transaction.
+pub(super) fn forward(name: &Name, wait: Duration) -> Result<(), TargetError> {
+    let (conn, found) = match open(&name.path, Purpose::Write, wait) {
+        Ok(opened) => opened,
+        // What can't be written may be read all the same.
+        Err(error) if failure::is_no_access(&error) => return Ok(()),
+        Err(error) => return Err(name.reading(error)),
+    };
+    let known = layout::format(MIGRATIONS);
+    if found == 0 || found >= known {
+        return Ok(());
+    }
+    let migrate = || -> rusqlite::Result<()> {
         conn.execute_batch("BEGIN IMMEDIATE")?;
         // Another process may have done it meanwhile.
         let found: u32 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if found < layout::format(MIGRATIONS) {
+        if found < known {
             layout::migrate(&conn, found, MIGRATIONS)?;
         }
         conn.execute_batch("COMMIT")
     };
-    forward().map_err(|e| name.writing(e))
+    migrate().map_err(|e| name.writing(e))
 }

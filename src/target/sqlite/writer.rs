@@ -313,8 +313,8 @@ impl<'v> Apply<'v> {
             self.inventory(source, commit)?;
             serials.push((commit.record.id.clone(), commit.record.serial));
         }
-        for (id, (key, _)) in &self.deleted {
-            if let Some(holder) = self.view.holder_of_row(*key)? {
+        for (id, (key, uid)) in &self.deleted {
+            if let Some(holder) = self.view.holder_of_row(*key, uid)? {
                 return Err(moved(id, &format!("it goes, and Source {holder} would keep its inventory row")));
             }
         }

@@ -204,7 +204,6 @@ fn batch(sealed: &SealedPlan, options: &ApplyOptions, at: Moment) -> Batch {
         writes,
         sources: commits,
         receipt: receipt(document, &options.apply, &options.actor, at, unmerged, options.reason.as_deref()),
-        sensitive: Vec::new(),
     }
 }
 

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::base::clock::Moment;
 use crate::base::ids::{ApplyId, ObjectUid, PlanId, SourceId};
-use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 use crate::inventory::{PruneWarrant, Released, Row, SourceRecord};
 
@@ -110,8 +109,6 @@ pub struct Batch {
     /// The receipt, as it is stored and printed. In its list `changes` the writer fills in `uid` and `version` of each
     /// entry whose `id` is a resource that it wrote.
     pub receipt: Value,
-    /// Fields below which the operation log names none.
-    pub sensitive: Vec<(ResourceId, Vec<Pointer>)>,
 }
 
 /// What one write came to.

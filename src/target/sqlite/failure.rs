@@ -1,5 +1,7 @@
 //! SQLite's errors in the words of the port. None of them carries a value of an object.
 
+use std::time::Duration;
+
 use rusqlite::{Error, ErrorCode, ffi};
 
 use super::lock;
@@ -19,7 +21,7 @@ impl Name {
     pub(super) fn reading(&self, error: Error) -> TargetError {
         match code(&error) {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => self.damaged(error.to_string()),
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => self.locked("a read"),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => self.locked(None),
             // A table or column that isn't there.
             Some(ErrorCode::Unknown) | None => self.damaged(error.to_string()),
             Some(_) => self.unavailable(error.to_string()),
@@ -30,7 +32,7 @@ impl Name {
     pub(super) fn writing(&self, error: Error) -> TargetError {
         match code(&error) {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => self.damaged(error.to_string()),
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => self.locked("a write"),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => self.locked(None),
             Some(ErrorCode::DiskFull) => self.write_failed("the disk or the file's size limit is full"),
             Some(ErrorCode::ReadOnly) => self.write_failed("the file, its folder or its file system is read-only"),
             _ => self.write_failed(error.to_string()),
@@ -50,10 +52,11 @@ impl Name {
     }
 
     /// Somebody else's lock, with who it is where the system tells.
-    pub(super) fn locked(&self, what: &str) -> TargetError {
-        let reason = match lock::holder(&self.path) {
-            Some(holder) => format!("{what} waited for {holder}"),
-            None => format!("{what} waited for its lock in vain"),
+    pub(super) fn locked(&self, wait: Option<Duration>) -> TargetError {
+        let holder = lock::holder(&self.path).unwrap_or_else(|| "another process".to_owned());
+        let reason = match wait {
+            Some(wait) => format!("waited {} ms for {holder}", wait.as_millis()),
+            None => format!("waited in vain for {holder}"),
         };
         TargetError::Locked { target: self.shown.clone(), reason }
     }

@@ -118,8 +118,8 @@ impl Hand<'_> {
         if created + configured == 0 {
             return Ok(done);
         }
-        work.close("put", format!("{created} created, {configured} configured"))?;
-        writer::finish(self.target, view, None)?;
+        let id = work.close("put", format!("{created} created, {configured} configured"))?;
+        writer::finish(self.target, view, &id, at)?;
         Ok(done)
     }
 
@@ -154,8 +154,8 @@ impl Hand<'_> {
             view.remove(key)?;
             work.line(key, &head.id, ("deleted", head.uid.as_str(), work.counter), &[])?;
         }
-        work.close("delete", format!("{} deleted", gone.len()))?;
-        writer::finish(self.target, view, None)?;
+        let id = work.close("delete", format!("{} deleted", gone.len()))?;
+        writer::finish(self.target, view, &id, at)?;
         Ok(gone.into_keys().collect())
     }
 }
@@ -304,8 +304,8 @@ impl<'w> Work<'w> {
         Ok(())
     }
 
-    /// Writes the entry and the counter.
-    fn close(self, operation: &str, result: String) -> Result<(), TargetError> {
+    /// Writes the entry and the counter; the entry's ID.
+    fn close(self, operation: &str, result: String) -> Result<String, TargetError> {
         let entry = HistoryEntry {
             id: String::new(),
             at: self.at,
@@ -318,8 +318,8 @@ impl<'w> Work<'w> {
             objects: self.lines.keys().cloned().collect(),
         };
         let details = json!({ "objects": self.lines.into_values().collect::<Vec<_>>() });
-        self.view.put_entry(self.entry, entry, &details)?;
-        self.view.set_counter(self.counter)
+        self.view.set_counter(self.counter)?;
+        self.view.put_entry(self.entry, entry, &details)
     }
 }
 

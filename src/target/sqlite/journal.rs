@@ -4,6 +4,7 @@ use rusqlite::{OptionalExtension as _, params};
 use serde_json::Value;
 
 use super::view::{View, namespace};
+use crate::base::clock::Moment;
 use crate::base::ids::{ObjectUid, PlanId};
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
@@ -20,10 +21,13 @@ impl View {
         Ok(found.map_err(|e| self.name.reading(e))?.is_some())
     }
 
-    /// Whether the log has an entry of this ID.
-    pub(super) fn has_entry(&self, id: &str) -> Result<bool, TargetError> {
-        let found = self.conn.query_row("SELECT 1 FROM entry WHERE id = ?1", [id], |_| Ok(())).optional();
-        Ok(found.map_err(|e| self.name.reading(e))?.is_some())
+    /// Whether the log has an entry of this ID and time.
+    pub(super) fn has_entry(&self, id: &str, at: Moment) -> Result<bool, TargetError> {
+        let found = self.conn.query_row("SELECT entry FROM entry WHERE id = ?1", [id], |row| row.get::<_, String>(0));
+        match found.optional().map_err(|e| self.name.reading(e))? {
+            Some(text) => Ok(self.entry(&text)?.at == at),
+            None => Ok(false),
+        }
     }
 
     /// The number that the next entry has.
@@ -32,8 +36,8 @@ impl View {
         self.conn.query_row(ask, (), |row| row.get(0)).map_err(|e| self.name.reading(e))
     }
 
-    /// Writes an entry. One without an ID gets its number as one.
-    pub(super) fn put_entry(&self, key: i64, mut entry: HistoryEntry, details: &Value) -> Result<(), TargetError> {
+    /// Writes an entry; its ID. One without an ID gets its number as one.
+    pub(super) fn put_entry(&self, key: i64, mut entry: HistoryEntry, details: &Value) -> Result<String, TargetError> {
         if entry.id.is_empty() {
             entry.id = key.to_string();
         }
@@ -42,7 +46,7 @@ impl View {
         let text = self.written(&entry)?;
         let row = params![key, entry.id, entry.operation, plan, text, details.to_string()];
         self.conn.execute(put, row).map_err(|e| self.name.writing(e))?;
-        Ok(())
+        Ok(entry.id)
     }
 
     /// Writes the line of one object.

@@ -81,7 +81,10 @@ impl Embedded {
         if !open::is_there(&target.name)? && options.access == Access::Create {
             open::make(&target.name, options.now)?;
         }
-        // Reads its format, and brings an earlier one forward.
+        if options.access != Access::Read && target.name.path.exists() {
+            open::forward(&target.name, options.wait)?;
+        }
+        // Reads its format.
         open::connect(&target.name, Purpose::Read, options.wait)?;
         Ok(target)
     }
@@ -106,9 +109,7 @@ impl Embedded {
         let conn = open::connect(&self.name, Purpose::Write, wait)?;
         match conn.execute_batch("BEGIN IMMEDIATE") {
             Ok(()) => Ok(View { conn, name: self.name.clone() }),
-            Err(error) if failure::is_busy(&error) => {
-                Err(self.name.locked(&format!("a write waited {} ms; it", wait.as_millis())))
-            }
+            Err(error) if failure::is_busy(&error) => Err(self.name.locked(Some(wait))),
             Err(error) => Err(self.name.writing(error)),
         }
     }
@@ -144,8 +145,9 @@ impl Target for Embedded {
 
     fn note(&self, entry: HistoryEntry, details: Value) -> Result<(), TargetError> {
         let view = self.begin(self.wait)?;
-        view.put_entry(view.next_entry()?, entry, &details)?;
-        writer::finish(self, view, None)
+        let at = entry.at;
+        let id = view.put_entry(view.next_entry()?, entry, &details)?;
+        writer::finish(self, view, &id, at)
     }
 }
 

@@ -39,11 +39,29 @@ pub(super) fn is_there(name: &Name) -> Result<bool, TargetError> {
         }
         Err(error) => return Err(name.unavailable(error.to_string())),
     }
+    if is_cut(name, &header) && is_cut(name, &header) {
+        return Err(name.damaged("it is cut off; it was left as it is"));
+    }
     // Set when the file was made, before it had its name, and never changed.
     if header[68..72] != APPLICATION_ID.to_be_bytes() {
         return Err(name.unavailable("it is an SQLite database, but none of Holdfast's; it was left as it is"));
     }
     Ok(true)
+}
+
+/// Whether the file isn't made of whole pages. SQLite would read the rest of the last one as zeros. While a log is there
+/// the file may be at any length in between.
+fn is_cut(name: &Name, header: &[u8; 100]) -> bool {
+    let page = match u64::from(u16::from_be_bytes([header[16], header[17]])) {
+        1 => 65_536,
+        page => page,
+    };
+    let length = fs::metadata(&name.path).map_or(0, |m| m.len());
+    log_length(name) == 0 && (page < 512 || !length.is_multiple_of(page))
+}
+
+fn log_length(name: &Name) -> u64 {
+    fs::metadata(beside(&name.path, "-wal")).map_or(0, |m| m.len())
 }
 
 /// A database that is gone while its log is still there can't be made anew: SQLite would play the log into it.
@@ -130,7 +148,10 @@ pub(super) enum Purpose {
     Write,
 }
 
-/// Opens a database that is there and brings it forward if it is of an earlier format.
+/// Opens a database that is there.
+///
+/// # Errors
+/// If it is of another format than the present one: [`forward`] comes before.
 pub(super) fn connect(name: &Name, purpose: Purpose, wait: Duration) -> Result<Connection, TargetError> {
     if !is_there(name)? {
         return Err(name.unavailable("there is no such file"));
@@ -139,6 +160,9 @@ pub(super) fn connect(name: &Name, purpose: Purpose, wait: Duration) -> Result<C
     let (conn, found) = match opened {
         Ok(opened) => opened,
         Err(error) if purpose == Purpose::Read && failure::is_no_access(&error) => immutable(name, &error)?,
+        Err(error) if failure::is_no_access(&error) => {
+            return Err(name.write_failed("the file, its folder or its file system is read-only"));
+        }
         Err(error) => return Err(name.reading(error)),
     };
     let known = layout::format(MIGRATIONS);
@@ -149,7 +173,8 @@ pub(super) fn connect(name: &Name, purpose: Purpose, wait: Duration) -> Result<C
         return Err(name.damaged("it has no format number"));
     }
     if found < known {
-        migrate(name, wait)?;
+        let reason = format!("it has format {found} of an earlier holdfast: open it once where it can be written");
+        return Err(name.unavailable(reason));
     }
     Ok(conn)
 }
@@ -185,8 +210,7 @@ fn settle(conn: &Connection, purpose: Purpose) -> rusqlite::Result<u32> {
 /// A file in a folder that can't be written: SQLite can't make its shared memory there. With no log left over the file
 /// alone is whole, and is read as one that nobody changes.
 fn immutable(name: &Name, why: &rusqlite::Error) -> Result<(Connection, u32), TargetError> {
-    let log = fs::metadata(beside(&name.path, "-wal")).map_or(0, |m| m.len());
-    if log > 0 {
+    if log_length(name) > 0 {
         let reason =
             format!("{why}; a log from an earlier write is still beside it: open it once where it can be written");
         return Err(name.unavailable(reason));
@@ -217,16 +241,26 @@ fn path_bytes(path: &Path) -> Vec<u8> {
     path.to_string_lossy().replace('\\', "/").into_bytes()
 }
 
-fn migrate(name: &Name, wait: Duration) -> Result<(), TargetError> {
-    let forward = || -> rusqlite::Result<()> {
-        let (conn, _) = open(&name.path, Purpose::Write, wait)?;
+/// Brings a database of an earlier format forward, in one transaction.
+pub(super) fn forward(name: &Name, wait: Duration) -> Result<(), TargetError> {
+    let (conn, found) = match open(&name.path, Purpose::Write, wait) {
+        Ok(opened) => opened,
+        // What can't be written may be read all the same.
+        Err(error) if failure::is_no_access(&error) => return Ok(()),
+        Err(error) => return Err(name.reading(error)),
+    };
+    let known = layout::format(MIGRATIONS);
+    if found == 0 || found >= known {
+        return Ok(());
+    }
+    let migrate = || -> rusqlite::Result<()> {
         conn.execute_batch("BEGIN IMMEDIATE")?;
         // Another process may have done it meanwhile.
         let found: u32 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if found < layout::format(MIGRATIONS) {
+        if found < known {
             layout::migrate(&conn, found, MIGRATIONS)?;
         }
         conn.execute_batch("COMMIT")
     };
-    forward().map_err(|e| name.writing(e))
+    migrate().map_err(|e| name.writing(e))
 }

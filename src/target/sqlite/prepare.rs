@@ -13,6 +13,7 @@ use crate::base::clock::Moment;
 use crate::base::ids::{Digest, Manager, ObjectUid};
 use crate::base::pointer::Pointer;
 use crate::base::resource::{GroupVersionKind, ResourceId};
+use crate::base::sensitive;
 use crate::inventory::{OWNER_ANNOTATION, Row, seen_digest};
 use crate::merge::{self, FieldSet};
 use crate::schema::{Catalog, KindSchema};
@@ -27,8 +28,6 @@ pub(super) struct Context<'a> {
     pub(super) at: Moment,
     /// The inventory rows of what is written.
     pub(super) rows: HashMap<ResourceId, Row>,
-    /// The fields below which the log names none.
-    pub(super) sensitive: HashMap<ResourceId, Vec<Pointer>>,
 }
 
 /// A write, with the object that it meets and the version that it makes.
@@ -146,7 +145,10 @@ impl Context<'_> {
             metadata.insert("generation".into(), generation.into());
         }
         object::set_version(&mut new, version);
-        let fields = paths::changed(old, &new, self.sensitive.get(&id).map_or(&[], Vec::as_slice));
+        // Below a sensitive place the log names nothing: keys can be telling too.
+        let extra = self.rows.get(&id).map_or(&[][..], |row| &row.sensitive);
+        let cut: Vec<Pointer> = [old, &new].iter().flat_map(|object| sensitive::pointers(object, extra)).collect();
+        let fields = paths::changed(old, &new, &cut);
         let fields = serde_json::to_string(&fields).map_err(|e| bad(&id, &e.to_string()))?;
         let row = self.row(&id, schema, &new, &before.1, version)?;
         let formed = Formed::new(&mut new, &before.1, version);

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::view::View;
-use crate::base::ids::SourceId;
+use crate::base::ids::{ObjectUid, SourceId};
 use crate::base::resource::ResourceId;
 use crate::inventory::{Inventory, Released, Row, SourceRecord};
 use crate::target::TargetError;
@@ -110,16 +110,21 @@ impl View {
         Ok(())
     }
 
-    /// A Source that still has a row of this resource.
-    pub(super) fn holder_of_row(&self, resource: i64) -> Result<Option<SourceId>, TargetError> {
-        let ask = "SELECT id FROM source s WHERE EXISTS (SELECT 1 FROM inventory i WHERE i.key = (s.key << ?1) | ?2)";
+    /// A Source that still has a row of this object.
+    pub(super) fn holder_of_row(&self, resource: i64, uid: &ObjectUid) -> Result<Option<SourceId>, TargetError> {
+        let ask = "SELECT s.id, i.row FROM source s JOIN inventory i ON i.key = ((s.key << ?1) | ?2)";
         let mut statement = self.conn.prepare_cached(ask).map_err(|e| self.name.reading(e))?;
-        let found: Option<String> = statement
-            .query_row(params![SHIFT, resource], |row| row.get(0))
-            .optional()
+        let found = statement
+            .query_map(params![SHIFT, resource], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
+            .and_then(Iterator::collect::<rusqlite::Result<Vec<_>>>)
             .map_err(|e| self.name.reading(e))?;
-        found
-            .map(|text| SourceId::parse(&text).map_err(|_| self.name.damaged("a Source's ID can't be read")))
-            .transpose()
+        for (source, row) in found {
+            let row: Row = self.read("an inventory row", &row)?;
+            if row.uid == *uid {
+                let source = SourceId::parse(&source);
+                return source.map(Some).map_err(|_| self.name.damaged("a Source's ID can't be read"));
+            }
+        }
+        Ok(None)
     }
 }

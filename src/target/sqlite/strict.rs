@@ -62,11 +62,11 @@ pub(super) fn identify(catalog: &Catalog, object: &Value) -> Result<(ResourceId,
 }
 
 /// The schema of a kind whose objects are stored.
-pub(super) fn served(catalog: &Catalog, gvk: &GroupVersionKind) -> Result<Arc<KindSchema>, Fault> {
+pub(super) fn served(catalog: &Catalog, gvk: &GroupVersionKind) -> Result<Arc<KindSchema>, Box<Fault>> {
     match catalog.resolve(gvk) {
         Ok(schema) if schema.is_stored() => Ok(schema),
-        Ok(_) => Err(Fault::new(rule::UNKNOWN_KIND, format!("{} is answered and never stored", gvk.kind))),
-        Err(unknown) => Err(SchemaFault::from(unknown).into()),
+        Ok(_) => Err(Box::new(Fault::new(rule::UNKNOWN_KIND, format!("{} is answered and never stored", gvk.kind)))),
+        Err(unknown) => Err(Box::new(Fault::from(SchemaFault::from(unknown)))),
     }
 }
 

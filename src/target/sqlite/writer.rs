@@ -10,8 +10,9 @@ use super::journal::APPLY;
 use super::prepare::{Context, Item, Ready};
 use super::strict;
 use super::view::{CRD, View};
+use crate::base::clock::Moment;
 use crate::base::failpoint;
-use crate::base::ids::{ApplyId, ObjectUid};
+use crate::base::ids::{ObjectUid, SourceId};
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::inventory::{PruneWarrant, Row};
 use crate::schema::Catalog;
@@ -34,18 +35,18 @@ impl Writer for Transaction<'_> {
 
     fn commit(self: Box<Self>, batch: Batch) -> Result<Written, TargetError> {
         let Self { target, view } = *self;
-        let apply = batch.apply.clone();
+        let (apply, at) = (batch.apply.clone(), batch.at);
         // On an error the connection goes, and the transaction with it.
         let written = Apply::new(&view, batch)?.run()?;
         failpoint::hit(failpoint::BEFORE_COMMIT);
-        finish(target, view, Some(&apply))?;
+        finish(target, view, apply.as_str(), at)?;
         failpoint::hit(failpoint::AFTER_COMMIT);
         Ok(written)
     }
 }
 
-/// Commits. If SQLite can't say whether that took place, the file itself is asked.
-pub(super) fn finish(target: &Embedded, view: View, apply: Option<&ApplyId>) -> Result<(), TargetError> {
+/// Commits. If SQLite can't say whether that took place, the file itself is asked for the log's entry.
+pub(super) fn finish(target: &Embedded, view: View, entry: &str, at: Moment) -> Result<(), TargetError> {
     let View { conn, name } = view;
     let Err(error) = conn.execute_batch("COMMIT") else {
         // Whatever comes of writing the log back: what is committed is in the log, and the next one does it.
@@ -53,8 +54,7 @@ pub(super) fn finish(target: &Embedded, view: View, apply: Option<&ApplyId>) -> 
         return Ok(());
     };
     drop(conn);
-    let Some(apply) = apply else { return Err(name.writing(error)) };
-    match target.view().and_then(|view| view.has_entry(apply.as_str())) {
+    match target.view().and_then(|view| view.has_entry(entry, at)) {
         Ok(true) => Ok(()),
         Ok(false) => Err(name.writing(error)),
         Err(then) => Err(TargetError::Unknown { target: name.shown, reason: format!("{error}, and then: {then}") }),
@@ -144,12 +144,7 @@ impl<'v> Apply<'v> {
     fn objects(&mut self) -> Result<(), TargetError> {
         let writes = std::mem::take(&mut self.batch.writes);
         let catalog = self.catalog(&writes)?;
-        let context = Context {
-            catalog: &catalog,
-            at: self.batch.at,
-            rows: self.rows(&writes)?,
-            sensitive: std::mem::take(&mut self.batch.sensitive).into_iter().collect(),
-        };
+        let context = Context { catalog: &catalog, at: self.batch.at, rows: self.rows(&writes)? };
         let mut writes = writes.into_iter().peekable();
         let mut ready: Vec<Ready> = Vec::new();
         while let Some(first) = writes.next() {
@@ -311,15 +306,15 @@ impl<'v> Apply<'v> {
     }
 
     /// Writes the Sources' records and rows.
-    fn sources(&self) -> Result<Vec<(crate::base::ids::SourceId, u64)>, TargetError> {
+    fn sources(&self) -> Result<Vec<(SourceId, u64)>, TargetError> {
         let mut serials = Vec::with_capacity(self.batch.sources.len());
         for commit in &self.batch.sources {
             let source = self.view.put_source(&commit.record)?;
             self.inventory(source, commit)?;
             serials.push((commit.record.id.clone(), commit.record.serial));
         }
-        for (id, (key, _)) in &self.deleted {
-            if let Some(holder) = self.view.holder_of_row(*key)? {
+        for (id, (key, uid)) in &self.deleted {
+            if let Some(holder) = self.view.holder_of_row(*key, uid)? {
                 return Err(moved(id, &format!("it goes, and Source {holder} would keep its inventory row")));
             }
         }

@@ -15,7 +15,7 @@ use crate::source::spec::SourceSpec;
 use crate::source::worktree;
 
 /// A file that looks like a manifest with another ending; it is not read, and that is said.
-pub const NOT_COUNTED: RuleId = RuleId::new("not-counted");
+pub(super) const NOT_COUNTED: RuleId = RuleId::new("not-counted");
 
 /// A Source at one commit.
 pub struct SourceRead<'a> {

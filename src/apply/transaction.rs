@@ -133,8 +133,13 @@ fn check(
     }
     if options.single_use && reader.was_applied(&reviewed.plan_id)? {
         let text = "this plan was applied before; a plan is applied once";
-        let fault = Fault::new(binding::STALE_PLAN, text).hint("make a new plan; if nothing changed there is nothing to do");
+        let fault =
+            Fault::new(binding::STALE_PLAN, text).hint("make a new plan; if nothing changed there is nothing to do");
         return Err(refused(true, vec![fault]));
+    }
+    let not_given = binding::not_given(reviewed, prepared.grants().given());
+    if !not_given.is_empty() {
+        return Err(refused(false, not_given));
     }
     if !prepared.serves_the_same(reader)? {
         let text = "a CustomResourceDefinition of the target changed while the manifests were checked";
@@ -186,6 +191,15 @@ fn batch(sealed: &SealedPlan, options: &ApplyOptions, at: Moment) -> Batch {
         .collect();
     for (source, row) in &sealed.moved_rows {
         commits[*source].upserts.push(row.clone());
+    }
+    for ended in &sealed.ended_rows {
+        commits[ended.source].released.push(Released {
+            id: ended.id.clone(),
+            uid: ended.uid.clone(),
+            reason: ended.reason.clone(),
+            apply: options.apply.clone(),
+            at,
+        });
     }
     let mut writes = Vec::new();
     for step in &sealed.steps {

@@ -122,6 +122,12 @@ fn without_place(change: &ChangeEntry, value: &mut Value, sources: &[SourceEntry
     }
     if let Some(Value::Array(warnings)) = value.get_mut("warnings") {
         warnings.iter_mut().for_each(|warning| remove(warning, &["file", "line"]));
+        // They stand in the order of their places, too.
+        warnings.sort_by_cached_key(|warning| {
+            let mut bytes = Vec::new();
+            canonical(warning, &mut bytes);
+            bytes
+        });
     }
 }
 

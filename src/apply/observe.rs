@@ -15,7 +15,7 @@ use crate::target::{Contents, Head, Reader, TargetError, TargetKind};
 ///
 /// # Errors
 /// If anything of it can't be read: it would count as absent.
-pub(crate) fn observe(
+pub fn observe(
     reader: &dyn Reader,
     kind: TargetKind,
     known: &[SourceRecord],

@@ -149,7 +149,7 @@ impl Prepared<'_> {
                     binding: read.binding.clone(),
                     rebinds,
                 }),
-                Err(fault) => rejection.push(fault),
+                Err(fault) => rejection.push(*fault),
             }
         }
         if !rejection.is_empty() {

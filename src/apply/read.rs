@@ -137,7 +137,7 @@ impl SourceRead<'_> {
     }
 
     /// What git says of the commit, next to the one that is applied.
-    pub(crate) fn facts(&self, applied: Option<&CommitId>) -> Result<CommitFacts, Fault> {
+    pub(crate) fn facts(&self, applied: Option<&CommitId>) -> Result<CommitFacts, Box<Fault>> {
         let rewind = match applied {
             None => false,
             Some(applied) => match self.mirror.descends_from(&self.commit, applied) {
@@ -145,7 +145,7 @@ impl SourceRead<'_> {
                 // The applied commit is no longer anywhere: this one can't descend from it.
                 Err(error) if error.is_gone() => true,
                 Err(error) => {
-                    return Err(Fault::new(SOURCE_UNREADABLE, error.to_string()).class(Class::Target));
+                    return Err(Box::new(Fault::new(SOURCE_UNREADABLE, error.to_string()).class(Class::Target)));
                 }
             },
         };

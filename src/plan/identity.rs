@@ -78,7 +78,7 @@ struct Forms {
 
 /// Makes the forms on all cores: a plan may have tens of thousands of entries.
 fn all<T: Serialize + Sync>(entries: &[T], strip: impl Fn(&T, &mut Value) + Sync) -> Result<Forms, NoForm> {
-    let forms: Result<Vec<(Vec<u8>, Vec<u8>)>, NoForm> = entries
+    let forms = entries
         .par_iter()
         .with_min_len(64)
         .map(|entry| {
@@ -90,8 +90,8 @@ fn all<T: Serialize + Sync>(entries: &[T], strip: impl Fn(&T, &mut Value) + Sync
             canonical(&value, &mut content);
             Ok((whole, content))
         })
-        .collect();
-    let (whole, content) = forms?.into_iter().unzip();
+        .collect::<Result<Vec<(Vec<u8>, Vec<u8>)>, NoForm>>()?;
+    let (whole, content) = forms.into_iter().unzip();
     Ok(Forms { whole, content })
 }
 

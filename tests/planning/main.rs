@@ -1,0 +1,7 @@
+//! The planner, through the public API, against a strict model of a target.
+
+#[path = "../support/target.rs"]
+mod target;
+mod world;
+
+mod actions;

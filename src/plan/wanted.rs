@@ -296,12 +296,13 @@ impl<'a> Beside<'a, '_> {
         let pointers: Vec<Pointer> = alone.iter().map(|(pointer, _)| pointer.clone()).collect();
         // What is left alone is others' business: it is neither seen nor kept as ours.
         let alone_too = Alone::of(checked, &pointers);
+        let counted_before = declared_before.as_ref().map(|before| alone_too.leave_out(checked, before.clone()));
         let marked = with_mark(checked.declared(), &live.object);
         let ask = merge::Ask {
             schema: checked.schema(),
             live: Some(&live.object),
             declared: &marked,
-            declared_before: declared_before.as_ref(),
+            declared_before: counted_before.as_ref(),
             manager: &manager,
             left_alone: &pointers,
         };
@@ -453,15 +454,20 @@ impl Alone {
         let counted = (!pointers.is_empty()).then(|| merge::counted(checked.schema(), checked.declared(), pointers));
         Self { counted }
     }
+
+    /// The fields without what is left alone.
+    fn leave_out(&self, checked: &Checked, fields: FieldSet) -> FieldSet {
+        match &self.counted {
+            None => fields,
+            Some(counted) => fields.difference(&checked.fields().difference(counted)),
+        }
+    }
 }
 
 /// The fields that a plan looks at: declared now or before, without what is left alone.
 fn seen_fields(checked: &Checked, before: Option<&FieldSet>, alone: &Alone) -> FieldSet {
     let all = before.map_or_else(|| checked.fields().clone(), |before| before.union(checked.fields()));
-    match &alone.counted {
-        None => all,
-        Some(counted) => all.difference(&checked.fields().difference(counted)),
-    }
+    alone.leave_out(checked, all)
 }
 
 /// Whether it is a Job that is gone because it ran, and that nobody changed since.

@@ -5,3 +5,9 @@ mod target;
 mod world;
 
 mod actions;
+mod binding;
+mod grants;
+mod identity;
+mod order;
+mod ownership;
+mod pruning;

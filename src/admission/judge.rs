@@ -58,7 +58,7 @@ fn replace_where_asked(draft: &mut Draft<'_>) -> Vec<Fault> {
         if found.is_empty() {
             continue;
         }
-        let allowed = considered.action == Action::Update && draft.may_replace(considered.id);
+        let allowed = considered.action == Action::Update && draft.may_replace(&considered);
         if allowed {
             asked.push(considered.id.clone());
         } else {

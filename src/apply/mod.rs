@@ -12,6 +12,7 @@ mod rules;
 mod transaction;
 
 pub use context::{Context, Interrupt};
+pub use observe::observe;
 pub use prepare::{Prepared, Request, prepare};
 pub use read::SourceRead;
 pub use receipt::{RECEIPT_VERSION, Receipt};

@@ -1,8 +1,11 @@
 //! Reads of a target exactly what a plan needs: identities first, bodies only of what has to be compared.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::base::resource::{GroupKind, ResourceId};
+use serde_json::Value;
+
+use crate::base::ids::ObjectUid;
+use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::inventory::SourceRecord;
 use crate::plan::document::TargetEntry;
 use crate::plan::{Observed, SourceInput, needs_body};
@@ -12,7 +15,7 @@ use crate::target::{Contents, Head, Reader, TargetError, TargetKind};
 ///
 /// # Errors
 /// If anything of it can't be read: it would count as absent.
-pub(crate) fn observe(
+pub fn observe(
     reader: &dyn Reader,
     kind: TargetKind,
     known: &[SourceRecord],
@@ -62,7 +65,7 @@ fn contents(
         }
     }
     for definition in reader.objects(&definitions)?.values() {
-        let field = |pointer: &str| definition.object.pointer(pointer).and_then(serde_json::Value::as_str);
+        let field = |pointer: &str| definition.object.pointer(pointer).and_then(Value::as_str);
         if let (Some(group), Some(kind)) = (field("/spec/group"), field("/spec/names/kind")) {
             ask.insert(Contents::Kind(GroupKind::new(group, kind)));
         }
@@ -71,9 +74,44 @@ fn contents(
     for contents in &ask {
         found.extend(reader.list(contents)?);
     }
+    // What instances of a definition own lies in their Namespaces.
+    let instances = found.iter().filter_map(|head| head.id.namespace.clone()).map(Contents::Namespace);
+    let more: BTreeSet<Contents> = instances.filter(|contents| !ask.contains(contents)).collect();
+    for contents in &more {
+        found.extend(reader.list(contents)?);
+    }
     found.sort_by(|a, b| a.id.cmp(&b.id));
     found.dedup_by(|a, b| a.id == b.id);
+    let owners = owners(reader, &found)?;
+    found.extend(owners);
     Ok(found)
+}
+
+/// Those owners of these objects that exist elsewhere: what another owner holds goes with none of ours.
+fn owners(reader: &dyn Reader, found: &[Head]) -> Result<Vec<Head>, TargetError> {
+    let known: HashSet<&ObjectUid> = found.iter().map(|head| &head.uid).collect();
+    let owned = found.iter().filter(|head| head.owners.iter().any(|owner| !known.contains(owner)));
+    let owned: Vec<&ResourceId> = owned.map(|head| &head.id).collect();
+    if owned.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut ids: BTreeSet<ResourceId> = BTreeSet::new();
+    for live in reader.objects(&owned)?.values() {
+        let references = live.object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+        for reference in references.into_iter().flatten() {
+            let text = |key: &str| reference.get(key).and_then(Value::as_str).unwrap_or_default();
+            let kind = GroupVersionKind::new(text("apiVersion"), text("kind"));
+            // An owner is in the same namespace or cluster-scoped.
+            for namespace in [live.head.id.namespace.clone(), None] {
+                let (group, kind, name) = (kind.group.clone(), kind.kind.clone(), text("name").to_owned());
+                ids.insert(ResourceId { group, kind, namespace, name });
+            }
+        }
+    }
+    let mut heads: Vec<Head> = reader.heads(&ids.iter().collect::<Vec<_>>())?.into_values().collect();
+    heads.retain(|head| !known.contains(&head.uid));
+    heads.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(heads)
 }
 
 /// Autoscalers matter where a workload's replicas have to be compared.

@@ -40,7 +40,6 @@ pub struct Prepared<'a> {
     others: Vec<OtherSource>,
     definitions: Vec<(String, String)>,
     grants: Grants,
-    waivers: Vec<Waiver>,
     warnings: Vec<Warning>,
 }
 
@@ -84,7 +83,6 @@ pub fn prepare<'a>(context: &Context<'_>, request: Request<'a>) -> Result<Prepar
         others,
         definitions: versions(&definitions),
         grants: request.grants,
-        waivers: request.waivers,
         warnings,
     })
 }
@@ -151,7 +149,7 @@ impl Prepared<'_> {
                     binding: read.binding.clone(),
                     rebinds,
                 }),
-                Err(fault) => rejection.push(fault),
+                Err(fault) => rejection.push(*fault),
             }
         }
         if !rejection.is_empty() {

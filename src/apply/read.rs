@@ -15,7 +15,7 @@ use crate::source::spec::SourceSpec;
 use crate::source::worktree;
 
 /// A file that looks like a manifest with another ending; it is not read, and that is said.
-pub const NOT_COUNTED: RuleId = RuleId::new("not-counted");
+pub(super) const NOT_COUNTED: RuleId = RuleId::new("not-counted");
 
 /// A Source at one commit.
 pub struct SourceRead<'a> {
@@ -137,7 +137,7 @@ impl SourceRead<'_> {
     }
 
     /// What git says of the commit, next to the one that is applied.
-    pub(crate) fn facts(&self, applied: Option<&CommitId>) -> Result<CommitFacts, Fault> {
+    pub(crate) fn facts(&self, applied: Option<&CommitId>) -> Result<CommitFacts, Box<Fault>> {
         let rewind = match applied {
             None => false,
             Some(applied) => match self.mirror.descends_from(&self.commit, applied) {
@@ -145,7 +145,7 @@ impl SourceRead<'_> {
                 // The applied commit is no longer anywhere: this one can't descend from it.
                 Err(error) if error.is_gone() => true,
                 Err(error) => {
-                    return Err(Fault::new(SOURCE_UNREADABLE, error.to_string()).class(Class::Target));
+                    return Err(Box::new(Fault::new(SOURCE_UNREADABLE, error.to_string()).class(Class::Target)));
                 }
             },
         };

@@ -137,6 +137,10 @@ fn check(
             Fault::new(binding::STALE_PLAN, text).hint("make a new plan; if nothing changed there is nothing to do");
         return Err(refused(true, vec![fault]));
     }
+    let not_given = binding::not_given(reviewed, prepared.grants().given());
+    if !not_given.is_empty() {
+        return Err(refused(false, not_given));
+    }
     if !prepared.serves_the_same(reader)? {
         let text = "a CustomResourceDefinition of the target changed while the manifests were checked";
         return Err(refused(true, vec![Fault::new(TARGET_MOVED, text).hint("try again")]));
@@ -187,6 +191,15 @@ fn batch(sealed: &SealedPlan, options: &ApplyOptions, at: Moment) -> Batch {
         .collect();
     for (source, row) in &sealed.moved_rows {
         commits[*source].upserts.push(row.clone());
+    }
+    for ended in &sealed.ended_rows {
+        commits[ended.source].released.push(Released {
+            id: ended.id.clone(),
+            uid: ended.uid.clone(),
+            reason: ended.reason.clone(),
+            apply: options.apply.clone(),
+            at,
+        });
     }
     let mut writes = Vec::new();
     for step in &sealed.steps {

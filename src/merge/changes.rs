@@ -13,6 +13,8 @@ use crate::schema::{Node, meaning};
 pub struct FieldChange {
     /// The field; entries of lists by the index they have after the change, of what goes by the one before.
     pub path: Pointer,
+    /// Where the live value stands in the live object: lists may have it at another index.
+    pub before_path: Pointer,
     /// The live value.
     pub before: Option<Value>,
     /// The value afterwards.
@@ -44,6 +46,7 @@ impl Walk {
             _ if meaning::equal(node, before, after) => {}
             _ => self.found.push(FieldChange {
                 path: self.path.clone(),
+                before_path: self.before_path.clone(),
                 before: Some(before.clone()),
                 after: Some(after.clone()),
             }),
@@ -87,9 +90,11 @@ impl Walk {
             return;
         }
         self.found.push(if goes {
-            FieldChange { path: self.before_path.clone(), before: Some(value.clone()), after: None }
+            let path = self.before_path.clone();
+            FieldChange { before_path: path.clone(), path, before: Some(value.clone()), after: None }
         } else {
-            FieldChange { path: self.path.clone(), before: None, after: Some(value.clone()) }
+            let path = self.path.clone();
+            FieldChange { before_path: path.clone(), path, before: None, after: Some(value.clone()) }
         });
     }
 
@@ -100,6 +105,7 @@ impl Walk {
             if !meaning::equal(node, before, after) {
                 walk.found.push(FieldChange {
                     path: walk.path.clone(),
+                    before_path: walk.before_path.clone(),
                     before: Some(before.clone()),
                     after: Some(after.clone()),
                 });
@@ -118,13 +124,15 @@ impl Walk {
         for (i, j) in pairs {
             match (i, j) {
                 (Some(i), Some(j)) => self.entry(items, (i, &a[i]), (j, &b[j])),
-                (Some(i), None) => self.found.push(FieldChange {
-                    path: self.before_path.index(i),
-                    before: Some(a[i].clone()),
-                    after: None,
-                }),
+                (Some(i), None) => {
+                    let path = self.before_path.index(i);
+                    let before_path = path.clone();
+                    self.found.push(FieldChange { path, before_path, before: Some(a[i].clone()), after: None });
+                }
                 (None, Some(j)) => {
-                    self.found.push(FieldChange { path: self.path.index(j), before: None, after: Some(b[j].clone()) });
+                    let path = self.path.index(j);
+                    let before_path = path.clone();
+                    self.found.push(FieldChange { path, before_path, before: None, after: Some(b[j].clone()) });
                 }
                 (None, None) => {}
             }

@@ -8,7 +8,7 @@ use super::fieldset::FieldSet;
 use super::shape::{self, Shape};
 use super::unions::take_out;
 use crate::base::pointer::Pointer;
-use crate::schema::Node;
+use crate::schema::{KindSchema, Node};
 
 /// The declared object with what is left alone as it is live if we hold it, and else without it.
 ///
@@ -39,6 +39,15 @@ pub(super) fn effective<'a>(
         }
     }
     out
+}
+
+/// The fields that a value declares and that are not left alone.
+pub fn counted(schema: &KindSchema, declared: &Value, left_alone: &[Pointer]) -> FieldSet {
+    let node = schema.root();
+    let all = FieldSet::of_object(node, declared);
+    let rest = effective(node, None, declared, None, left_alone);
+    // What became empty by taking out is no field of its own.
+    all.intersection(&FieldSet::of_object(node, &rest))
 }
 
 /// Sorts indexes as numbers.

@@ -33,6 +33,7 @@ pub use changes::FieldChange;
 pub use error::MergeError;
 pub use fields_v1::BadFields;
 pub use fieldset::FieldSet;
+pub use left_alone::counted;
 pub use managed::{Entry, ManagedFields, Operation};
 pub use normalize::normalize;
 pub use outcome::{Ask, Left, Outcome, Taken, merge};

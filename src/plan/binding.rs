@@ -1,10 +1,13 @@
 //! What of a plan must still be so when it is applied, and what moved since.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::document::{Action, ChangeEntry, PlanDocument, TakenField};
+use serde_json::Value;
+
+use super::document::{Action, Allowances, ChangeEntry, PlanDocument, TakenField, Undo};
 use crate::base::fault::{Fault, RuleId};
-use crate::base::ids::{Digest, ObjectUid};
+use crate::base::ids::{Digest, ObjectUid, SourceName, TargetIdentity};
+use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 
 /// Something that the plan was bound to has moved.
@@ -20,11 +23,16 @@ pub const PERMISSION_NOT_GIVEN: RuleId = RuleId::new("permission-not-given");
 #[derive(PartialEq, Eq)]
 struct Bound<'a> {
     action: Option<Action>,
+    source: &'a SourceName,
+    from: Option<&'a SourceName>,
     uid: Option<&'a ObjectUid>,
     seen: Option<&'a Digest>,
     declared: Option<&'a Digest>,
     taken: &'a [TakenField],
+    dropped: &'a [Pointer],
     along: &'a [ResourceId],
+    /// The file of sensitive values, which are in no digest.
+    file: Option<&'a String>,
 }
 
 /// Compares a reviewed plan with one made afresh from the same commit; every difference is a fault. Empty: it still holds.
@@ -40,7 +48,7 @@ pub fn moved(reviewed: &PlanDocument, fresh: &PlanDocument) -> Vec<Fault> {
     }
     sources(reviewed, fresh, &mut faults);
     let (old, new) = (bound(reviewed), bound(fresh));
-    let all: std::collections::BTreeSet<&ResourceId> = old.keys().chain(new.keys()).copied().collect();
+    let all: BTreeSet<&ResourceId> = old.keys().chain(new.keys()).copied().collect();
     for id in all {
         let text = match (old.get(id), new.get(id)) {
             (Some(old), Some(new)) if old == new => continue,
@@ -51,21 +59,43 @@ pub fn moved(reviewed: &PlanDocument, fresh: &PlanDocument) -> Vec<Fault> {
         faults.push(stale(text).id(id.clone()));
     }
     if faults.is_empty() && report(reviewed) != report(fresh) {
-        faults.push(
-            Fault::new(PLAN_DIGEST, "the plan's report is not what the plan would do")
-                .hint("the file was edited, or made by another build; make the plan again"),
-        );
+        faults.push(Fault::new(PLAN_DIGEST, "what the plan shows is not what it would do").hint(
+            "the file was edited, or made by another build, or somebody moved what is shown; make the plan again",
+        ));
     }
     faults
 }
 
 /// The refusal of a plan for another target.
-pub fn wrong_target(reviewed: &PlanDocument, here: &crate::base::ids::TargetIdentity) -> Fault {
+pub fn wrong_target(reviewed: &PlanDocument, here: &TargetIdentity) -> Fault {
     Fault::new(
         WRONG_TARGET,
         format!("the plan was made for target {}, and this one is {here}", reviewed.target.identity),
     )
     .hint("apply it with the configuration that it was made with")
+}
+
+/// The refusal of a plan whose permissions the applier doesn't give; a permission in a plan file counts for nothing.
+pub fn not_given(reviewed: &PlanDocument, given: &Allowances) -> Vec<Fault> {
+    let needed = &reviewed.allowances;
+    let has = |needed: &[String], given: &[String]| needed.iter().all(|text| given.contains(text));
+    let all = needed.deletes.is_none_or(|n| given.deletes == Some(n))
+        && needed.adoptions.is_none_or(|n| given.adoptions == Some(n))
+        && has(&needed.allow, &given.allow)
+        && has(&needed.adopt, &given.adopt)
+        && has(&needed.adopt_from, &given.adopt_from)
+        && has(&needed.release, &given.release);
+    if all { Vec::new() } else { vec![permission(reviewed)] }
+}
+
+fn permission(reviewed: &PlanDocument) -> Fault {
+    let flags = flags(reviewed);
+    let text = if flags.is_empty() {
+        "the plan was made without a permission that it would need now".to_owned()
+    } else {
+        format!("the plan needs permissions given again, exactly these: {flags}")
+    };
+    Fault::new(PERMISSION_NOT_GIVEN, text).hint("a permission in a plan file counts only if the applier gives it too")
 }
 
 fn stale(text: impl Into<String>) -> Fault {
@@ -75,16 +105,7 @@ fn stale(text: impl Into<String>) -> Fault {
 fn permissions(reviewed: &PlanDocument, fresh: &PlanDocument) -> Vec<Fault> {
     let mut faults = Vec::new();
     if reviewed.allowances != fresh.allowances {
-        let flags = flags(reviewed);
-        let text = if flags.is_empty() {
-            "the plan was made without the permissions that are given now".to_owned()
-        } else {
-            format!("the plan needs permissions given again, exactly these: {flags}")
-        };
-        faults.push(
-            Fault::new(PERMISSION_NOT_GIVEN, text)
-                .hint("a permission in a plan file counts only if the applier gives it too"),
-        );
+        faults.push(permission(reviewed));
     }
     let rules = |d: &PlanDocument| d.waivers.iter().map(|w| w.rule.clone()).collect::<Vec<_>>();
     if rules(reviewed) != rules(fresh) {
@@ -123,6 +144,12 @@ fn sources(reviewed: &PlanDocument, fresh: &PlanDocument, faults: &mut Vec<Fault
                 old.name, new.inventory_serial, old.inventory_serial
             )));
         }
+        if new.rewind && !old.rewind {
+            faults.push(stale(format!(
+                "Source {}: another commit was applied since, and the plan's doesn't descend from it",
+                old.name
+            )));
+        }
         if old.spec != new.spec || old.path != new.path {
             faults
                 .push(stale(format!("Source {}: its configuration is another than the plan was made with", old.name)));
@@ -140,11 +167,15 @@ fn bound(plan: &PlanDocument) -> BTreeMap<&ResourceId, Bound<'_>> {
             &c.id,
             Bound {
                 action: Some(c.action),
+                source: &c.source,
+                from: c.from.as_ref(),
                 uid: c.uid.as_ref(),
                 seen: c.seen.as_ref(),
                 declared: c.declared.as_ref(),
                 taken: &c.taken,
+                dropped: &c.dropped_defaults,
                 along,
+                file: c.file.as_ref().filter(|_| c.sensitive),
             },
         )
     });
@@ -153,11 +184,15 @@ fn bound(plan: &PlanDocument) -> BTreeMap<&ResourceId, Bound<'_>> {
             &u.id,
             Bound {
                 action: None,
+                source: &u.source,
+                from: None,
                 uid: Some(&u.uid),
                 seen: Some(&u.seen),
                 declared: Some(&u.declared),
                 taken: &[],
+                dropped: &[],
                 along: &[],
+                file: None,
             },
         )
     });
@@ -178,6 +213,10 @@ fn difference(old: &Bound<'_>, new: &Bound<'_>) -> String {
         format!("planned as {}, it would be {} now", name(old.action), name(new.action))
     } else if old.taken != new.taken {
         "its fields are held by others than when the plan was made".to_owned()
+    } else if old.source != new.source || old.from != new.from {
+        "it would go from or to another Source than planned".to_owned()
+    } else if old.dropped != new.dropped {
+        "other defaults of the target would be dropped than planned".to_owned()
     } else if old.along != new.along {
         "deleting it would take other objects along than when the plan was made".to_owned()
     } else {
@@ -186,6 +225,36 @@ fn difference(old: &Bound<'_>, new: &Bound<'_>) -> String {
 }
 
 /// What people were shown and decided by: it must be what the plan does, too.
-fn report(plan: &PlanDocument) -> Vec<(&ResourceId, &[super::document::Field], Option<&String>)> {
-    plan.changes.iter().map(|c: &ChangeEntry| (&c.id, c.fields.as_slice(), c.file.as_ref())).collect()
+fn report(plan: &PlanDocument) -> Vec<Shown<'_>> {
+    let shown = |c: &'_ ChangeEntry| -> Vec<(String, Option<String>, Option<String>)> {
+        let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
+        let mut fields: Vec<_> = c
+            .fields
+            .iter()
+            // All of an object that goes: what others hold of it may change meanwhile.
+            .map(|f| (unplaced(&f.path), text(&f.before).filter(|_| !f.path.is_root()), text(&f.after)))
+            .collect();
+        fields.sort();
+        fields
+    };
+    plan.changes
+        .iter()
+        .map(|c| Shown { id: &c.id, wave: c.wave, undo: c.undo, file: c.file.as_ref(), fields: shown(c) })
+        .collect()
+}
+
+/// What a plan shows of one Change.
+#[derive(PartialEq, Eq)]
+struct Shown<'a> {
+    id: &'a ResourceId,
+    wave: i32,
+    undo: Undo,
+    file: Option<&'a String>,
+    fields: Vec<(String, Option<String>, Option<String>)>,
+}
+
+/// A place without its indexes: others may put entries before ours.
+fn unplaced(path: &Pointer) -> String {
+    let segments = path.segments().map(|s| if s.bytes().all(|b| b.is_ascii_digit()) { "#".to_owned() } else { s });
+    segments.collect::<Vec<_>>().join("/")
 }

@@ -70,11 +70,9 @@ impl<'a> Change<'a> {
 
 /// A resource that stays as it is.
 #[derive(Debug)]
-pub(crate) struct Unchanged<'a> {
+pub(crate) struct Unchanged {
     pub(crate) entry: UnchangedEntry,
     pub(crate) source: usize,
     /// The row, where its bookkeeping (file, line, commit) moves on.
     pub(crate) row: Option<Box<Row>>,
-    pub(crate) checked: &'a Checked,
-    pub(crate) live: Option<&'a Live>,
 }

@@ -1,33 +1,43 @@
 //! The Draft: the pure diff of everything that is declared and owned against what is live, in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
 use super::change::{Change, Intent, Unchanged};
-use super::document::Action;
-use super::input::{Grants, Observed, OtherSource, SourceInput};
+use super::document::{Action, Allowances, Undo};
+use super::input::{Grants, Observed, OtherSource, SourceInput, Uses};
 use super::kinds;
 use super::order::{self, Item};
-use super::removal::{self, Removals};
+use super::ownership::OWNED_BY_OTHER;
+use super::removal::{self, EndedRow, Removals};
 use super::wanted::{Beside, Considered};
+use crate::admission::Checked;
 use crate::base::fault::{Fault, RuleId, Warning};
+use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 
 /// `depends-on` leads back to where it came from.
-pub const DEPENDENCY_CYCLE: RuleId = RuleId::new("dependency-cycle");
+pub(super) const DEPENDENCY_CYCLE: RuleId = RuleId::new("dependency-cycle");
+/// `depends-on` names what no planned Source declares.
+pub(super) const DEPENDENCY_OUTSIDE: RuleId = RuleId::new("dependency-outside");
+/// The annotation that says what is written before.
+const DEPENDS_ON: &str = "config.kubernetes.io/depends-on";
 /// More objects match an adoption pattern than were allowed.
-pub const ADOPTION_COUNT: RuleId = RuleId::new("adoption-count");
+pub(super) const ADOPTION_COUNT: RuleId = RuleId::new("adoption-count");
 /// One resource declared twice; here, by two Sources of one plan.
-pub const DUPLICATE_OBJECT: RuleId = RuleId::new("duplicate-object");
+pub(super) const DUPLICATE_OBJECT: RuleId = RuleId::new("duplicate-object");
 
 /// The pure diff. What it found wrong is in its faults; it becomes a plan only by way of admission.
 pub struct Draft<'a> {
     pub(crate) inputs: &'a [SourceInput<'a>],
     pub(crate) observed: &'a Observed,
+    pub(crate) others: &'a [OtherSource],
     pub(crate) grants: &'a Grants,
     pub(crate) changes: Vec<Change<'a>>,
-    pub(crate) unchanged: Vec<Unchanged<'a>>,
+    pub(crate) unchanged: Vec<Unchanged>,
+    pub(crate) ended: Vec<EndedRow>,
+    deletes_need_allowance: bool,
     pub(crate) faults: Vec<Fault>,
     pub(crate) warnings: Vec<Warning>,
 }
@@ -35,25 +45,27 @@ pub struct Draft<'a> {
 /// Plans the Sources of `inputs` together. Pure: no clock, no randomness, the same answer for the same input.
 pub fn draft<'a>(
     inputs: &'a [SourceInput<'a>],
-    others: &[OtherSource],
+    others: &'a [OtherSource],
     observed: &'a Observed,
     grants: &'a Grants,
 ) -> Draft<'a> {
     let mut draft = Draft {
         inputs,
+        others,
         observed,
         grants,
         changes: Vec::new(),
         unchanged: Vec::new(),
+        ended: Vec::new(),
+        deletes_need_allowance: false,
         faults: Vec::new(),
         warnings: Vec::new(),
     };
     draft.consider_wanted();
     draft.refuse_second_claims();
     draft.count_adoptions();
-    let Removals { changes, faults } = removal::removals(inputs, others, observed, grants, &draft.changes);
-    draft.faults.extend(faults);
-    draft.changes.extend(changes);
+    draft.consider_removals();
+    draft.judge_dependencies();
     draft.order();
     draft.unchanged.sort_by(|a, b| a.entry.id.cmp(&b.entry.id));
     draft
@@ -77,14 +89,61 @@ impl<'a> Draft<'a> {
         }
     }
 
+    fn consider_removals(&mut self) {
+        let Removals { changes, ended, faults, needs_allowance } = removal::removals(removal::Beside {
+            inputs: self.inputs,
+            others: self.others,
+            observed: self.observed,
+            grants: self.grants,
+            changes: &self.changes,
+            unchanged: &self.unchanged,
+        });
+        for row in &ended {
+            let name = &self.inputs[row.source].spec.name;
+            let text = format!("the inventory of Source {name} lets {} go: {}", row.id, row.reason);
+            self.warnings.push(Warning::new(row.rule, text).id(row.id.clone()));
+        }
+        self.ended = ended;
+        self.deletes_need_allowance = needs_allowance;
+        self.faults.extend(faults);
+        self.changes.extend(changes);
+    }
+
+    /// Judges `depends-on` over all that is declared: a circle is one though only a part of it is written this time.
+    fn judge_dependencies(&mut self) {
+        let declared = || self.inputs.iter().flat_map(|i| i.set.manifests()).filter(|c| !c.wants().use_);
+        if declared().all(|c| c.wants().depends_on.is_empty()) {
+            return;
+        }
+        let all: Vec<&Checked> = declared().collect();
+        let items: Vec<Item<'_>> = all.iter().map(|checked| declared_item(checked)).collect();
+        if let Err(order::Cycle(ids)) = order::order(&items) {
+            let text = "these depend on each other in a circle (config.kubernetes.io/depends-on)";
+            self.faults.push(Fault::new(DEPENDENCY_CYCLE, text).holds(ids));
+        }
+        let known = |id: &ResourceId| self.inputs.iter().any(|input| input.set.get(id).is_some());
+        for checked in all {
+            for missing in checked.wants().depends_on.iter().filter(|id| !known(id)) {
+                let text = format!("it depends on {missing}, which no planned Source declares: that orders nothing");
+                let warning = Warning::new(DEPENDENCY_OUTSIDE, text).at(checked.at()).id(checked.id().clone());
+                self.warnings.push(warning.path(Pointer::of(["metadata", "annotations", DEPENDS_ON])));
+            }
+        }
+    }
+
     fn refuse_second_claims(&mut self) {
         if self.inputs.len() < 2 {
             return;
         }
+        // That one of them owns it says more.
+        let owned: BTreeSet<ResourceId> =
+            self.faults.iter().filter(|f| f.rule == OWNED_BY_OTHER).filter_map(|f| f.id.clone()).collect();
         let mut claims = BTreeMap::new();
         for input in self.inputs {
             for checked in input.set.manifests().iter().filter(|c| !c.wants().use_) {
-                if let Some((name, first)) = claims.insert(checked.id(), (&input.spec.name, checked)) {
+                if let Some((name, first)) = claims.insert(checked.id(), (&input.spec.name, checked))
+                    && !owned.contains(checked.id())
+                {
                     let text = format!("Sources {name} and {} both declare it", input.spec.name);
                     self.faults.push(
                         Fault::new(DUPLICATE_OBJECT, text)
@@ -97,6 +156,20 @@ impl<'a> Draft<'a> {
                 }
             }
         }
+    }
+
+    /// The permissions that it needs.
+    pub(super) fn used_allowances(&self) -> Allowances {
+        let of = |wanted: &dyn Fn(&Change<'a>) -> bool| {
+            self.changes.iter().filter(|c| wanted(c)).map(|c| &c.entry.id).collect::<BTreeSet<_>>()
+        };
+        self.grants.used(&Uses {
+            deletes: self.deletes_need_allowance,
+            allowed: of(&|c| matches!(c.entry.action, Action::Replace | Action::Delete)),
+            adopted: of(&|c| c.entry.action == Action::Adopt && c.checked.is_some_and(|m| !m.wants().adopt)),
+            released: of(&|c| matches!(c.intent, Intent::Unmark { .. })),
+            rebound: self.inputs.iter().filter(|i| i.rebinds).map(|i| &i.spec.name).collect(),
+        })
     }
 
     fn count_adoptions(&mut self) {
@@ -130,10 +203,7 @@ impl<'a> Draft<'a> {
             }
         }
         self.order_writes(writes);
-        deletes.sort_by_key(|c| {
-            let defines = kinds::is_definition(&c.entry.id);
-            order::delete_key(&c.entry.id, c.entry.wave, defines)
-        });
+        deletes.sort_by_cached_key(|c| order::delete_key(&c.entry.id, c.entry.wave));
         notes.sort_by(|a, b| a.entry.id.cmp(&b.entry.id));
         self.changes.extend(deletes);
         self.changes.extend(notes);
@@ -141,15 +211,12 @@ impl<'a> Draft<'a> {
 
     fn order_writes(&mut self, mut writes: Vec<Change<'a>>) {
         // A stable start makes the order a function of the set alone.
-        writes.sort_by(|a, b| a.entry.id.cmp(&b.entry.id));
+        writes.sort_by(|a, b| (&a.entry.id, a.source).cmp(&(&b.entry.id, b.source)));
         let items: Vec<Item<'_>> = writes.iter().map(item).collect();
-        let ordered = match order::order(&items) {
-            Ok(ordered) => ordered,
-            Err(order::Cycle(ids)) => {
-                let text = "these depend on each other in a circle (config.kubernetes.io/depends-on)";
-                self.faults.push(Fault::new(DEPENDENCY_CYCLE, text).holds(ids));
-                return;
-            }
+        // A circle was found before, over all that is declared; the plan is refused.
+        let Ok(ordered) = order::order(&items) else {
+            self.changes.extend(writes);
+            return;
         };
         let mut slots: Vec<Option<Change<'a>>> = writes.into_iter().map(Some).collect();
         for (index, wave) in ordered {
@@ -162,16 +229,27 @@ impl<'a> Draft<'a> {
 }
 
 fn item<'b>(change: &'b Change<'_>) -> Item<'b> {
-    let declared = change.checked;
-    let defines = declared.filter(|c| kinds::is_definition(c.id())).and_then(|c| {
-        Some((c.declared().pointer("/spec/group")?.as_str()?, c.declared().pointer("/spec/names/kind")?.as_str()?))
-    });
     Item {
         id: &change.entry.id,
         wave: change.entry.wave,
-        depends_on: declared.map_or(&[], |c| c.wants().depends_on.as_slice()),
+        depends_on: change.checked.map_or(&[], |c| c.wants().depends_on.as_slice()),
         undo: change.entry.undo,
         replaces: change.entry.action == Action::Replace,
-        defines,
+        defines: change.checked.and_then(defines),
     }
+}
+
+fn declared_item(checked: &Checked) -> Item<'_> {
+    let wants = checked.wants();
+    let (id, wave, depends_on) = (checked.id(), wants.wave, wants.depends_on.as_slice());
+    Item { id, wave, depends_on, undo: Undo::Exact, replaces: false, defines: defines(checked) }
+}
+
+/// The group and kind that a CustomResourceDefinition defines.
+fn defines(checked: &Checked) -> Option<(&str, &str)> {
+    if !kinds::is_definition(checked.id()) {
+        return None;
+    }
+    let text = |at: &str| checked.declared().pointer(at)?.as_str();
+    Some((text("/spec/group")?, text("/spec/names/kind")?))
 }

@@ -77,6 +77,20 @@ pub struct Grants {
     release: BTreeSet<ResourceId>,
 }
 
+/// What a plan needs permissions for.
+pub(super) struct Uses<'a> {
+    /// Whether the deletes need one.
+    pub(super) deletes: bool,
+    /// Objects deleted or made anew.
+    pub(super) allowed: BTreeSet<&'a ResourceId>,
+    /// Objects adopted, not by their manifest's own word.
+    pub(super) adopted: BTreeSet<&'a ResourceId>,
+    /// Objects let go.
+    pub(super) released: BTreeSet<&'a ResourceId>,
+    /// Sources bound anew.
+    pub(super) rebound: Vec<&'a SourceName>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum AdoptPattern {
     One(ResourceId),
@@ -95,6 +109,29 @@ pub enum BadGrant {
     /// A pattern without a number.
     #[error("{0:?} is a pattern: say with --allow-adoptions N how many objects it may adopt")]
     Uncounted(String),
+    /// A `*` where it stands for nothing.
+    #[error("{0:?}: only --adopt takes a pattern, and in it only a whole name can be *")]
+    Pattern(String),
+    /// One object with two counts.
+    #[error("{0:?}: the same object is allowed with another count, too")]
+    Twice(String),
+}
+
+/// One object by its name.
+fn named(text: &str) -> Result<ResourceId, BadGrant> {
+    if text.contains('*') {
+        return Err(BadGrant::Pattern(text.to_owned()));
+    }
+    Ok(ResourceId::parse(text)?)
+}
+
+impl AdoptPattern {
+    fn matches(&self, id: &ResourceId) -> bool {
+        match self {
+            Self::One(one) => one == id,
+            Self::All { group, kind, namespace } => id.is(group, kind) && id.namespace == *namespace,
+        }
+    }
 }
 
 impl Grants {
@@ -117,23 +154,61 @@ impl Grants {
                 None => (text.as_str(), 0),
                 Some((id, count)) => (id, count.parse().map_err(|_| BadGrant::Count(text.clone()))?),
             };
-            allow.insert(ResourceId::parse(id)?, count);
+            if allow.insert(named(id)?, count).is_some() {
+                return Err(BadGrant::Twice(text.clone()));
+            }
         }
         for text in &given.adopt {
+            if !text.ends_with("/*") {
+                adopt.push(AdoptPattern::One(named(text)?));
+                continue;
+            }
             let id = ResourceId::parse(text)?;
-            if id.name != "*" {
-                adopt.push(AdoptPattern::One(id));
-            } else if given.adoptions.is_some() {
+            if text.matches('*').count() > 1 {
+                return Err(BadGrant::Pattern(text.clone()));
+            }
+            if given.adoptions.is_some() {
                 adopt.push(AdoptPattern::All { group: id.group, kind: id.kind, namespace: id.namespace });
             } else {
                 return Err(BadGrant::Uncounted(text.clone()));
             }
         }
-        let release = given.release.iter().map(|t| ResourceId::parse(t)).collect::<Result<_, _>>()?;
+        let release = given.release.iter().map(|t| named(t)).collect::<Result<_, _>>()?;
         Ok(Self { given, allow, allow_sources, adopt, release })
     }
 
-    /// As given, sorted: the form that a plan records.
+    /// Those of the permissions that these Changes of a plan need: the form that it records.
+    pub(super) fn used(&self, uses: &Uses<'_>) -> Allowances {
+        let taken = |texts: &[String], is_used: &dyn Fn(&str) -> bool| -> Vec<String> {
+            texts.iter().filter(|text| is_used(text)).cloned().collect()
+        };
+        let is_one_of = |text: &str, ids: &BTreeSet<&ResourceId>| {
+            let id = text.split_once('=').map_or(text, |(id, _)| id);
+            ResourceId::parse(id).is_ok_and(|id| ids.contains(&id))
+        };
+        let adopts = |text: &str| {
+            let Ok(named) = ResourceId::parse(text) else { return false };
+            uses.adopted.iter().any(|id| {
+                **id == named
+                    || (named.name == "*" && id.group_kind() == named.group_kind() && id.namespace == named.namespace)
+            })
+        };
+        let given = &self.given;
+        let by_pattern = uses.adopted.iter().any(|id| !self.adopts_by_name(id));
+        Allowances {
+            deletes: given.deletes.filter(|_| uses.deletes),
+            allow: taken(&given.allow, &|text| match text.strip_prefix("source/") {
+                Some(name) => uses.rebound.iter().any(|source| source.as_str() == name),
+                None => is_one_of(text, &uses.allowed),
+            }),
+            adopt: taken(&given.adopt, &adopts),
+            adoptions: given.adoptions.filter(|_| by_pattern),
+            adopt_from: Vec::new(),
+            release: taken(&given.release, &|text| is_one_of(text, &uses.released)),
+        }
+    }
+
+    /// As given, sorted.
     pub fn given(&self) -> &Allowances {
         &self.given
     }
@@ -160,10 +235,7 @@ impl Grants {
 
     /// Whether an object may be adopted, by name or by pattern; a pattern's count is checked over the whole plan.
     pub fn adopts(&self, id: &ResourceId) -> bool {
-        self.adopt.iter().any(|pattern| match pattern {
-            AdoptPattern::One(one) => one == id,
-            AdoptPattern::All { group, kind, namespace } => id.is(group, kind) && id.namespace == *namespace,
-        })
+        self.adopt.iter().any(|pattern| pattern.matches(id))
     }
 
     /// Whether an object is named for adoption itself, and so counts against no number.

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::change::{Change, Intent, RowChange};
-use super::document::{Action, Undo, Waiver};
+use super::document::{Action, Waiver};
 use super::draft::Draft;
 use super::warnings::entry as warning_entry;
+use super::{kinds, undo};
 use crate::admission::{CheckedSet, Policies, on_draft::Considered};
 use crate::base::fault::{Fault, Warning};
 use crate::base::resource::ResourceId;
+use crate::inventory::PrunePermission;
 use crate::schema::Catalog;
 
 impl<'a> Draft<'a> {
@@ -38,10 +40,14 @@ impl<'a> Draft<'a> {
         std::mem::take(&mut self.faults)
     }
 
-    /// Whether an object may be deleted and made anew.
-    pub(crate) fn may_replace(&self, id: &ResourceId) -> bool {
-        self.grants.allow().contains_key(id)
-            || self.inputs.iter().any(|input| input.set.get(id).is_some_and(|c| c.wants().replace))
+    /// Whether an object may be deleted and made anew: by name, or by its manifest; where that destroys data, the manifest
+    /// must allow its prune too.
+    pub(crate) fn may_replace(&self, considered: &Considered<'_>) -> bool {
+        let protected = considered.live.and_then(|live| kinds::protected(considered.id, live)).is_some();
+        let by_manifest = considered
+            .checked
+            .is_some_and(|c| c.wants().replace && (!protected || c.wants().prune == PrunePermission::Allow));
+        by_manifest || self.grants.allow().contains_key(considered.id)
     }
 
     /// Turns updates that can't be made in place into replaces.
@@ -114,9 +120,13 @@ fn replace(change: &mut Change<'_>) {
     change.intent =
         Intent::Replace { uid: uid.clone(), version: version.clone(), declared: checked.declared().clone() };
     change.entry.action = Action::Replace;
-    change.entry.undo = Undo::NewUid;
+    change.entry.undo = undo::of_replace(&change.entry.id);
     change.entry.reason = Some("fields that can't be changed in place differ: it is deleted and made anew".to_owned());
+    // It is made as declared, with nothing of the old one.
+    change.entry.left.clear();
+    change.entry.dropped_defaults.clear();
     if let RowChange::Upsert(row) = &mut change.row {
         row.left_alone = false;
+        row.fields = checked.fields().to_fields_v1();
     }
 }

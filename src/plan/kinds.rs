@@ -48,39 +48,44 @@ const LAST: &[(&str, &str)] = &[
 ];
 
 /// The place of a kind in the order of applying.
-pub fn rank(id: &ResourceId) -> usize {
+pub(super) fn rank(id: &ResourceId) -> usize {
     let at = |list: &[(&str, &str)]| list.iter().position(|(group, kind)| id.is(group, kind));
     at(ORDER).or_else(|| at(LAST).map(|i| ORDER.len() + 1 + i)).unwrap_or(ORDER.len())
 }
 
 /// Whether it is a Namespace.
-pub fn is_namespace(id: &ResourceId) -> bool {
+pub(super) fn is_namespace(id: &ResourceId) -> bool {
     id.is("", "Namespace")
 }
 
+/// Whether it is a Namespace that the control plane can't do without.
+pub(super) fn is_system_namespace(id: &ResourceId) -> bool {
+    is_namespace(id) && (id.name == "default" || id.name.starts_with("kube-"))
+}
+
 /// Whether it is a CustomResourceDefinition.
-pub fn is_definition(id: &ResourceId) -> bool {
+pub(super) fn is_definition(id: &ResourceId) -> bool {
     id.is("apiextensions.k8s.io", "CustomResourceDefinition")
 }
 
 /// Whether it is a PersistentVolumeClaim.
-pub fn is_claim(id: &ResourceId) -> bool {
+pub(super) fn is_claim(id: &ResourceId) -> bool {
     id.is("", "PersistentVolumeClaim")
 }
 
 /// The kind that a CustomResourceDefinition defines.
-pub fn defined_kind(definition: &Value) -> Option<GroupKind> {
+pub(super) fn defined_kind(definition: &Value) -> Option<GroupKind> {
     let group = definition.pointer("/spec/group")?.as_str()?;
     let kind = definition.pointer("/spec/names/kind")?.as_str()?;
     Some(GroupKind::new(group, kind))
 }
 
 /// Why a live object is kept without a permission by name: deleting it destroys data.
-pub fn protected(id: &ResourceId, live: Option<&Value>) -> Option<&'static str> {
+pub(super) fn protected(id: &ResourceId, live: &Value) -> Option<&'static str> {
     if id.is("", "PersistentVolume") || is_claim(id) {
         return Some("deleting it can destroy the data that it holds");
     }
-    let retention = live.and_then(|o| o.pointer("/spec/persistentVolumeClaimRetentionPolicy/whenDeleted"));
+    let retention = live.pointer("/spec/persistentVolumeClaimRetentionPolicy/whenDeleted");
     if id.is("apps", "StatefulSet") && retention.and_then(Value::as_str) == Some("Delete") {
         return Some("its claims would be deleted with it (whenDeleted: Delete)");
     }
@@ -88,7 +93,7 @@ pub fn protected(id: &ResourceId, live: Option<&Value>) -> Option<&'static str> 
 }
 
 /// What a control plane itself puts into every Namespace, and what only tells of other objects.
-pub fn is_control_planes_own(id: &ResourceId) -> bool {
+pub(super) fn is_control_planes_own(id: &ResourceId) -> bool {
     (id.is("", "ConfigMap") && id.name == "kube-root-ca.crt")
         || (id.is("", "ServiceAccount") && id.name == "default")
         || id.is("", "Event")

@@ -9,24 +9,24 @@ use crate::base::resource::ResourceId;
 
 /// What ordering needs to know of one write.
 #[derive(Debug, Clone)]
-pub struct Item<'a> {
+pub(super) struct Item<'a> {
     /// The resource.
-    pub id: &'a ResourceId,
+    pub(super) id: &'a ResourceId,
     /// Its wave.
-    pub wave: i32,
+    pub(super) wave: i32,
     /// What must come before it, as its manifest says.
-    pub depends_on: &'a [ResourceId],
+    pub(super) depends_on: &'a [ResourceId],
     /// How it could be undone: what can't goes last in its wave.
-    pub undo: Undo,
+    pub(super) undo: Undo,
     /// Whether it is a replace: those go last in their wave too.
-    pub replaces: bool,
+    pub(super) replaces: bool,
     /// The group and kind that it defines, if it is a CustomResourceDefinition.
-    pub defines: Option<(&'a str, &'a str)>,
+    pub(super) defines: Option<(&'a str, &'a str)>,
 }
 
 /// Resources that depend on each other in a circle, sorted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cycle(pub Vec<ResourceId>);
+pub(super) struct Cycle(pub(super) Vec<ResourceId>);
 
 /// Orders writes; the answer has indexes into `items` with the wave that each falls into.
 ///
@@ -34,7 +34,7 @@ pub struct Cycle(pub Vec<ResourceId>);
 ///
 /// # Errors
 /// If `depends-on` leads back to where it came from.
-pub fn order(items: &[Item<'_>]) -> Result<Vec<(usize, i32)>, Cycle> {
+pub(super) fn order(items: &[Item<'_>]) -> Result<Vec<(usize, i32)>, Cycle> {
     let by_id: HashMap<&ResourceId, usize> = items.iter().enumerate().map(|(i, item)| (item.id, i)).collect();
     let by_kind: HashMap<(&str, &str), usize> =
         items.iter().enumerate().filter_map(|(i, item)| item.defines.map(|d| (d, i))).collect();
@@ -87,7 +87,7 @@ pub fn order(items: &[Item<'_>]) -> Result<Vec<(usize, i32)>, Cycle> {
 }
 
 /// The sort key of a delete: the reverse of how it would have been applied, contents before what holds them.
-pub fn delete_key(id: &ResourceId, wave: i32, defines: bool) -> impl Ord + use<> {
-    let container = u8::from(defines) + 2 * u8::from(kinds::is_namespace(id));
+pub(super) fn delete_key(id: &ResourceId, wave: i32) -> impl Ord + use<> {
+    let container = u8::from(kinds::is_definition(id)) + 2 * u8::from(kinds::is_namespace(id));
     (container, Reverse(wave), Reverse(kinds::rank(id)), Reverse(id.clone()))
 }

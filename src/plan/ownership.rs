@@ -19,17 +19,17 @@ use crate::inventory::{OwnerMark, Row, SourceRecord};
 use crate::target::Head;
 
 /// A live object that this Source doesn't own and nobody else does.
-pub const EXISTS_UNOWNED: RuleId = RuleId::new("exists-unowned");
+pub(super) const EXISTS_UNOWNED: RuleId = RuleId::new("exists-unowned");
 /// A live object that another Source owns.
-pub const OWNED_BY_OTHER: RuleId = RuleId::new("owned-by-other");
+pub(super) const OWNED_BY_OTHER: RuleId = RuleId::new("owned-by-other");
 /// A live object whose UID is not the inventory's.
-pub const UID_MISMATCH: RuleId = RuleId::new("uid-mismatch");
+pub(super) const UID_MISMATCH: RuleId = RuleId::new("uid-mismatch");
 /// A live object whose owner mark isn't this Source's for this resource.
-pub const OWNER_MISMATCH: RuleId = RuleId::new("owner-mismatch");
+pub(super) const OWNER_MISMATCH: RuleId = RuleId::new("owner-mismatch");
 
 /// What the owner mark of a live object says, from one Source's point of view.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MarkState<'a> {
+pub(super) enum MarkState<'a> {
     /// It bears none.
     None,
     /// This Source's, for this resource.
@@ -46,7 +46,7 @@ pub enum MarkState<'a> {
 
 impl<'a> MarkState<'a> {
     /// Reads the mark of a live object for the Source `ours`.
-    pub fn of(head: &Head, ours: &SourceId, known: &'a [SourceRecord]) -> Self {
+    pub(super) fn of(head: &Head, ours: &SourceId, known: &'a [SourceRecord]) -> Self {
         let mark = match &head.mark {
             Err(_) => return Self::Malformed,
             Ok(None) => return Self::None,
@@ -65,7 +65,7 @@ impl<'a> MarkState<'a> {
 
 /// How the UID in the inventory compares with the live one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UidState {
+pub(super) enum UidState {
     /// The same.
     Equal,
     /// Another: deleted and made again.
@@ -76,7 +76,7 @@ pub enum UidState {
 
 impl UidState {
     /// Compares.
-    pub fn of(row: Option<&Row>, head: &Head) -> Self {
+    pub(super) fn of(row: Option<&Row>, head: &Head) -> Self {
         match row {
             None => Self::Absent,
             Some(row) if row.uid == head.uid => Self::Equal,
@@ -87,7 +87,7 @@ impl UidState {
 
 /// Whose a live object is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ownership<'a> {
+pub(super) enum Ownership<'a> {
     /// This Source's: name, UID and mark agree.
     Ours,
     /// Nobody's that can be proven; the reason is for people, the rule for a kept delete.
@@ -109,7 +109,7 @@ pub enum Ownership<'a> {
 }
 
 /// Looks a live object up in the table.
-pub fn ownership<'a>(mark: &MarkState<'a>, uid: UidState) -> Ownership<'a> {
+pub(super) fn ownership<'a>(mark: &MarkState<'a>, uid: UidState) -> Ownership<'a> {
     match (mark, uid) {
         (MarkState::Ours, UidState::Equal) => Ownership::Ours,
         (MarkState::Ours, UidState::Different) => Ownership::Unowned {

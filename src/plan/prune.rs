@@ -1,55 +1,58 @@
 //! What becomes of an object that its Source no longer declares. Pure; every way out but one is a keep.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::kinds;
 use super::ownership::{MarkState, Ownership, UidState, ownership};
+use super::wanted::{UNREADABLE_OBJECT, USED_OBJECT};
 use crate::base::fault::RuleId;
-use crate::base::ids::{ObjectUid, SourceId, SourceName};
+use crate::base::ids::SourceId;
 use crate::base::resource::ResourceId;
 use crate::inventory::{LiveIdentity, PrunePermission, PruneWarrant, Row, SourceRecord};
 use crate::target::{Head, Live};
 
 /// A protected object, or a Namespace or definition that holds more than goes in the same plan.
-pub const PROTECTED_DELETE: RuleId = RuleId::new("protected-delete");
+pub(super) const PROTECTED_DELETE: RuleId = RuleId::new("protected-delete");
 /// Another Source of the configuration declares the object.
-pub const WANTED_BY_OTHER: RuleId = RuleId::new("wanted-by-other");
+pub(super) const WANTED_BY_OTHER: RuleId = RuleId::new("wanted-by-other");
 /// Pruning is off for the Source.
-pub const PRUNE_OFF: RuleId = RuleId::new("prune-off");
+pub(super) const PRUNE_OFF: RuleId = RuleId::new("prune-off");
 /// The manifest said `holdfast.dev/prune: keep`.
-pub const PRUNE_KEEP: RuleId = RuleId::new("prune-keep");
+pub(super) const PRUNE_KEEP: RuleId = RuleId::new("prune-keep");
 /// The Source's scope no longer reaches the object.
-pub const OUT_OF_SCOPE: RuleId = RuleId::new("out-of-scope");
+pub(super) const OUT_OF_SCOPE: RuleId = RuleId::new("out-of-scope");
 /// A Source that might want the object could not be read.
-pub const OTHERS_UNKNOWN: RuleId = RuleId::new("others-unknown");
+pub(super) const OTHERS_UNKNOWN: RuleId = RuleId::new("others-unknown");
 /// The object doesn't exist any more.
-pub const ALREADY_GONE: RuleId = RuleId::new("already-gone");
+pub(super) const ALREADY_GONE: RuleId = RuleId::new("already-gone");
 /// The person who applies lets the object go.
-pub const RELEASED: RuleId = RuleId::new("released");
+pub(super) const RELEASED: RuleId = RuleId::new("released");
 
 /// What a removal is judged by, besides the row and the live object.
-pub struct PruneRules<'a> {
+pub(super) struct PruneRules<'a> {
     /// The Source.
-    pub source: &'a SourceId,
+    pub(super) source: &'a SourceId,
     /// Whether it prunes.
-    pub prune: bool,
+    pub(super) prune: bool,
     /// Sources that the target knows.
-    pub known: &'a [SourceRecord],
+    pub(super) known: &'a [SourceRecord],
     /// Whether the Source's scope reaches a resource.
-    pub in_scope: &'a dyn Fn(&ResourceId) -> bool,
-    /// Which other Source of the configuration declares it; an error names one that could not be read.
-    pub wanted_by: &'a dyn Fn(&ResourceId) -> Result<Option<SourceName>, String>,
+    pub(super) in_scope: &'a dyn Fn(&ResourceId) -> bool,
+    /// Which other Source of the configuration names it, as a sentence; an error tells of one that could not be read.
+    pub(super) wanted_by: &'a dyn Fn(&ResourceId) -> Result<Option<String>, String>,
     /// Permissions by name (`--allow ID`), with the number of nobody's objects that may go along.
-    pub allowed: &'a BTreeMap<ResourceId, usize>,
+    pub(super) allowed: &'a BTreeMap<ResourceId, usize>,
     /// Whether manifests may give the permission to prune protected kinds.
-    pub permit_prune: bool,
+    pub(super) permit_prune: bool,
     /// Objects to let go (`--release ID`).
-    pub release: &'a BTreeSet<ResourceId>,
+    pub(super) release: &'a BTreeSet<ResourceId>,
+    /// Whether a manifest of the Source says `holdfast.dev/use` of a resource.
+    pub(super) used: &'a dyn Fn(&ResourceId) -> bool,
 }
 
 /// What becomes of one removal.
 #[derive(Debug, Clone)]
-pub enum Removal {
+pub(super) enum Removal {
     /// Deleted, if all that it holds goes too.
     Delete(PruneWarrant),
     /// Kept; the row stays.
@@ -72,8 +75,8 @@ pub enum Removal {
     Release,
 }
 
-/// Judges one removal by itself; what it would take along is judged by [`judge_holds`].
-pub fn judge(rules: &PruneRules<'_>, row: &Row, head: Option<&Head>, live: Option<&Live>) -> Removal {
+/// Judges one removal by itself; what it would take along is judged by [`super::holdings`].
+pub(super) fn judge(rules: &PruneRules<'_>, row: &Row, head: Option<&Head>, live: Option<&Live>) -> Removal {
     let Some(head) = head else { return Removal::Gone };
     let mark = MarkState::of(head, rules.source, rules.known);
     match ownership(&mark, UidState::of(Some(row), head)) {
@@ -94,11 +97,14 @@ pub fn judge(rules: &PruneRules<'_>, row: &Row, head: Option<&Head>, live: Optio
     if rules.release.contains(&row.id) {
         return Removal::Release;
     }
+    if (rules.used)(&row.id) {
+        let reason =
+            format!("its manifest says holdfast.dev/use, so it must be there; --release {} lets it go", row.id);
+        return keep(USED_OBJECT, reason);
+    }
     match (rules.wanted_by)(&row.id) {
         Ok(None) => {}
-        Ok(Some(other)) => {
-            return keep(WANTED_BY_OTHER, format!("wanted by {other}; plan both Sources together to transfer it"));
-        }
+        Ok(Some(reason)) => return keep(WANTED_BY_OTHER, reason),
         Err(reason) => return keep(OTHERS_UNKNOWN, reason),
     }
     if !(rules.in_scope)(&row.id) {
@@ -110,12 +116,20 @@ pub fn judge(rules: &PruneRules<'_>, row: &Row, head: Option<&Head>, live: Optio
     if !rules.prune {
         return keep(PRUNE_OFF, "prune is off; set prune: true, or delete it by hand".to_owned());
     }
+    if kinds::is_system_namespace(&row.id) {
+        let reason = format!("the control plane needs it: it is never deleted; --release {} lets it go", row.id);
+        return keep(PROTECTED_DELETE, reason);
+    }
     let allowed = rules.allowed.contains_key(&row.id);
     if row.permissions.prune == PrunePermission::Keep && !allowed {
         return keep(PRUNE_KEEP, format!("its manifest said holdfast.dev/prune: keep; --allow {} deletes it", row.id));
     }
+    // What it holds can't be told without it.
+    let Some(live) = live else {
+        return keep(UNREADABLE_OBJECT, "the live object was not read, so what goes with it isn't known".to_owned());
+    };
     let by_manifest = rules.permit_prune && row.permissions.prune == PrunePermission::Allow;
-    if let Some(why) = kinds::protected(&row.id, live.map(|l| &l.object))
+    if let Some(why) = kinds::protected(&row.id, &live.object)
         && !allowed
         && !by_manifest
     {
@@ -131,122 +145,4 @@ pub fn judge(rules: &PruneRules<'_>, row: &Row, head: Option<&Head>, live: Optio
 
 fn keep(rule: RuleId, reason: String) -> Removal {
     Removal::Keep { rule, reason }
-}
-
-/// What deletes would take along, read off the owner references and the contents of Namespaces and definitions.
-pub struct Holdings<'a> {
-    by_namespace: HashMap<&'a str, Vec<&'a Head>>,
-    by_kind: HashMap<(&'a str, &'a str), Vec<&'a Head>>,
-    by_owner: HashMap<&'a ObjectUid, Vec<&'a Head>>,
-    uids: HashSet<&'a ObjectUid>,
-}
-
-impl<'a> Holdings<'a> {
-    /// Indexes the heads of everything that could be taken along.
-    pub fn new(heads: impl IntoIterator<Item = &'a Head>) -> Self {
-        let mut all: Vec<&Head> = heads.into_iter().collect();
-        all.sort_by(|a, b| a.id.cmp(&b.id));
-        all.dedup_by(|a, b| a.id == b.id);
-        let mut holdings = Self {
-            by_namespace: HashMap::new(),
-            by_kind: HashMap::new(),
-            by_owner: HashMap::new(),
-            uids: all.iter().map(|h| &h.uid).collect(),
-        };
-        for head in all {
-            if let Some(namespace) = &head.id.namespace {
-                holdings.by_namespace.entry(namespace).or_default().push(head);
-            }
-            holdings.by_kind.entry((&head.id.group, &head.id.kind)).or_default().push(head);
-            for owner in &head.owners {
-                holdings.by_owner.entry(owner).or_default().push(head);
-            }
-        }
-        holdings
-    }
-
-    /// Everything that a delete of `head` takes along: contents of a Namespace, objects of a definition (`defines`), and
-    /// dependents whose every owner goes.
-    pub fn taken_along(&self, head: &'a Head, defines: Option<(&str, &str)>) -> Vec<&'a Head> {
-        let mut gone: HashSet<&ObjectUid> = HashSet::from([&head.uid]);
-        let mut queue: Vec<&'a Head> = Vec::new();
-        if kinds::is_namespace(&head.id) {
-            queue.extend(self.by_namespace.get(head.id.name.as_str()).into_iter().flatten());
-        }
-        if let Some(kind) = defines {
-            queue.extend(self.by_kind.get(&kind).into_iter().flatten());
-        }
-        queue.extend(self.dependents(&head.uid, &gone));
-        let mut taken: BTreeMap<&ResourceId, &Head> = BTreeMap::new();
-        while let Some(next) = queue.pop() {
-            if gone.insert(&next.uid) {
-                taken.insert(&next.id, next);
-                queue.extend(self.dependents(&next.uid, &gone));
-            }
-        }
-        taken.into_values().collect()
-    }
-
-    fn dependents(&self, uid: &ObjectUid, gone: &HashSet<&ObjectUid>) -> Vec<&'a Head> {
-        let all = self.by_owner.get(uid).into_iter().flatten();
-        // An owner that doesn't exist holds nothing back.
-        all.filter(|h| h.owners.iter().all(|o| gone.contains(o) || !self.uids.contains(o))).copied().collect()
-    }
-}
-
-/// What judging a delete's holdings came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Holds {
-    /// Everything that goes along goes in the same plan or was allowed; all of it, sorted.
-    Free(Vec<ResourceId>),
-    /// These stand in the way, sorted.
-    Held(Vec<ResourceId>),
-}
-
-/// Judges what a delete would take along.
-///
-/// `deleted` are the deletes of the same plan; `owned` tells an object that a Source owns or declares: such a one is never
-/// taken along unasked, whatever is allowed.
-pub fn judge_holds(
-    taken: &[&Head],
-    deleted: &BTreeSet<ResourceId>,
-    owned: &dyn Fn(&Head) -> bool,
-    allowed: Option<usize>,
-    is_container: bool,
-) -> Holds {
-    let (mut owned_by_others, mut nobodys) = (Vec::new(), Vec::new());
-    // What a controller chain leads back to an object that goes anyway is its own affair, but claims hold data.
-    let going: HashSet<&ObjectUid> = taken.iter().filter(|h| deleted.contains(&h.id)).map(|h| &h.uid).collect();
-    let mut chained: HashSet<&ObjectUid> = going.clone();
-    loop {
-        let before = chained.len();
-        let next: Vec<&ObjectUid> = taken
-            .iter()
-            .filter(|h| h.controlled && h.owners.iter().any(|o| chained.contains(o)))
-            .map(|h| &h.uid)
-            .collect();
-        chained.extend(next);
-        if chained.len() == before {
-            break;
-        }
-    }
-    for head in taken {
-        if deleted.contains(&head.id) || kinds::is_control_planes_own(&head.id) {
-            continue;
-        }
-        if owned(head) {
-            owned_by_others.push(head.id.clone());
-        } else if is_container && (kinds::is_claim(&head.id) || !chained.contains(&head.uid)) {
-            nobodys.push(head.id.clone());
-        } else if !is_container && kinds::is_claim(&head.id) {
-            nobodys.push(head.id.clone());
-        }
-    }
-    let free = owned_by_others.is_empty() && nobodys.len() <= allowed.unwrap_or(0);
-    if free {
-        return Holds::Free(taken.iter().map(|h| h.id.clone()).collect());
-    }
-    owned_by_others.append(&mut nobodys);
-    owned_by_others.sort();
-    Holds::Held(owned_by_others)
 }

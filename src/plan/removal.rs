@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::change::{Change, Intent, RowChange};
+use super::change::{Change, Intent, RowChange, Unchanged};
 use super::document::{Action, Admitted, ChangeEntry, Field, Undo};
+use super::holdings::{Deleting, Holdings, Holds};
 use super::input::{Grants, Observed, OtherSource, SourceInput};
-use super::kinds;
-use super::prune::{self, Holdings, Holds, PruneRules, Removal};
-use super::scope;
+use super::prune::{self, PruneRules, Removal};
+use super::wanted::UNREADABLE_OBJECT;
+use super::{kinds, order, scope, undo};
 use crate::base::fault::{Fault, RuleId};
-use crate::base::ids::SourceName;
+use crate::base::ids::{Digest, ObjectUid};
 use crate::base::pointer::Pointer;
-use crate::base::resource::ResourceId;
+use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::base::sensitive;
 use crate::inventory::{Row, seen_digest};
 use crate::merge::FieldSet;
@@ -20,14 +21,27 @@ use crate::source::spec::GitPermission;
 use crate::target::{Head, Live};
 
 /// A Source that declares nothing although it owns something, or whose path the commit lacks.
-pub const EMPTY_SOURCE: RuleId = RuleId::new("empty-source");
+pub(super) const EMPTY_SOURCE: RuleId = RuleId::new("empty-source");
 /// More deletes than the budget allows.
-pub const DELETE_BUDGET: RuleId = RuleId::new("delete-budget");
+pub(super) const DELETE_BUDGET: RuleId = RuleId::new("delete-budget");
 
 /// The Changes of removals and what is wrong with them.
-pub(crate) struct Removals<'a> {
-    pub(crate) changes: Vec<Change<'a>>,
-    pub(crate) faults: Vec<Fault>,
+pub(super) struct Removals<'a> {
+    pub(super) changes: Vec<Change<'a>>,
+    pub(super) ended: Vec<EndedRow>,
+    pub(super) faults: Vec<Fault>,
+    /// Whether the plan would be refused without `--allow-deletes`.
+    pub(super) needs_allowance: bool,
+}
+
+/// A row that ends because another Source of the plan has the object, which stands in the plan there.
+#[derive(Debug)]
+pub(crate) struct EndedRow {
+    pub(crate) source: usize,
+    pub(crate) id: ResourceId,
+    pub(crate) uid: ObjectUid,
+    pub(crate) rule: RuleId,
+    pub(crate) reason: String,
 }
 
 struct One<'a> {
@@ -37,22 +51,39 @@ struct One<'a> {
     live: Option<&'a Live>,
     removal: Removal,
     holds: Vec<ResourceId>,
+    /// Whether the holds have something that no Change of the plan deletes.
+    takes_others: bool,
+}
+
+/// What removals are judged beside.
+#[derive(Clone, Copy)]
+pub(super) struct Beside<'a, 'b> {
+    pub(super) inputs: &'a [SourceInput<'a>],
+    pub(super) others: &'a [OtherSource],
+    pub(super) observed: &'a Observed,
+    pub(super) grants: &'a Grants,
+    /// What the Sources' manifests came to.
+    pub(super) changes: &'b [Change<'a>],
+    /// What stays as it is declared.
+    pub(super) unchanged: &'b [Unchanged],
 }
 
 /// Judges the removals of all Sources together: what one of them deletes may free another's Namespace.
-pub(crate) fn removals<'a>(
-    inputs: &'a [SourceInput<'a>],
-    others: &[OtherSource],
-    observed: &'a Observed,
-    grants: &Grants,
-    changes: &[Change<'_>],
-) -> Removals<'a> {
+pub(super) fn removals<'a>(beside: Beside<'a, '_>) -> Removals<'a> {
+    let Beside { inputs, observed, grants, .. } = beside;
     let transferred: HashSet<(usize, &ResourceId)> =
-        changes.iter().filter_map(|c| c.from.map(|giver| (giver, &c.entry.id))).collect();
-    let mut all = Vec::new();
+        beside.changes.iter().filter_map(|c| c.from.map(|giver| (giver, &c.entry.id))).collect();
+    let several = inputs.len() > 1;
+    let planned: HashSet<&ResourceId> = if several {
+        beside.changes.iter().map(|c| &c.entry.id).chain(beside.unchanged.iter().map(|u| &u.entry.id)).collect()
+    } else {
+        HashSet::new()
+    };
+    let (mut all, mut ended, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     for (source, input) in inputs.iter().enumerate() {
-        let wanted_by = |id: &ResourceId| wanted_by(id, source, inputs, others);
+        let wanted_by = |id: &ResourceId| wanted_by(id, source, beside);
         let in_scope = |id: &ResourceId| scope::may_write(input.spec, id);
+        let used = |id: &ResourceId| input.set.get(id).is_some_and(|c| c.wants().use_);
         let rules = PruneRules {
             source: &input.id,
             prune: input.spec.prune,
@@ -62,6 +93,7 @@ pub(crate) fn removals<'a>(
             allowed: grants.allow(),
             permit_prune: input.spec.permits_in_git(GitPermission::Prune),
             release: grants.release(),
+            used: &used,
         };
         for row in input.inventory.rows.values() {
             let declared = input.set.get(&row.id).is_some_and(|c| !c.wants().use_);
@@ -71,29 +103,46 @@ pub(crate) fn removals<'a>(
             let head = observed.heads.get(&row.id);
             let live = observed.objects.get(&row.id);
             let removal = prune::judge(&rules, row, head, live);
-            all.push(One { source, row, head, live, removal, holds: Vec::new() });
+            match end(source, row, &removal).filter(|_| planned.contains(&row.id)) {
+                Some(end) => ended.push(end),
+                None => all.push(One { source, row, head, live, removal, holds: Vec::new(), takes_others: false }),
+            }
         }
     }
-    hold_back(&mut all, inputs, observed, grants);
-    let faults = budgets(&all, inputs, grants);
-    let changes = all.into_iter().map(|one| change(one, inputs)).collect();
-    Removals { changes, faults }
+    hold_back(&mut all, beside);
+    faults.extend(budgets(&all, inputs, grants.deletes()));
+    let needs_allowance = grants.deletes().is_some() && !budgets(&all, inputs, None).is_empty();
+    let mut changes = Vec::with_capacity(all.len());
+    for one in all {
+        match change(one, inputs) {
+            Ok(change) => changes.push(change),
+            Err(fault) => faults.push(*fault),
+        }
+    }
+    Removals { changes, ended, faults, needs_allowance }
 }
 
-fn wanted_by(
-    id: &ResourceId,
-    source: usize,
-    inputs: &[SourceInput<'_>],
-    others: &[OtherSource],
-) -> Result<Option<SourceName>, String> {
-    let planned = inputs.iter().enumerate().find(|(i, other)| *i != source && other.set.get(id).is_some());
+/// The end of a row whose object isn't its Source's, or is gone.
+fn end(source: usize, row: &Row, removal: &Removal) -> Option<EndedRow> {
+    let (rule, reason) = match removal {
+        Removal::Gone => (prune::ALREADY_GONE, "it was gone already".to_owned()),
+        Removal::Disown { rule, reason } => (*rule, reason.clone()),
+        _ => return None,
+    };
+    Some(EndedRow { source, id: row.id.clone(), uid: row.uid.clone(), rule, reason })
+}
+
+fn wanted_by(id: &ResourceId, source: usize, beside: Beside<'_, '_>) -> Result<Option<String>, String> {
+    let planned = beside.inputs.iter().enumerate().find(|(i, other)| *i != source && other.set.get(id).is_some());
     if let Some((_, other)) = planned {
-        return Ok(Some(other.spec.name.clone()));
+        return Ok(Some(format!("wanted by {}", other.spec.name)));
     }
     let mut unreadable = None;
-    for other in others {
+    for other in beside.others {
         match &other.wanted {
-            Ok(wanted) if wanted.contains(id) => return Ok(Some(other.name.clone())),
+            Ok(wanted) if wanted.contains(id) => {
+                return Ok(Some(format!("wanted by {}; plan both Sources together to transfer it", other.name)));
+            }
             Ok(_) => {}
             Err(reason) => {
                 unreadable.get_or_insert_with(|| {
@@ -106,45 +155,76 @@ fn wanted_by(
 }
 
 /// Turns deletes that would take along what doesn't go into keeps, until nothing changes any more.
-fn hold_back<'a>(all: &mut [One<'a>], inputs: &'a [SourceInput<'a>], observed: &'a Observed, grants: &Grants) {
-    if !all.iter().any(|one| matches!(one.removal, Removal::Delete(_))) {
+fn hold_back<'a>(all: &mut [One<'a>], beside: Beside<'a, '_>) {
+    let Beside { inputs, others, observed, grants, .. } = beside;
+    let mut order: Vec<usize> = (0..all.len()).filter(|at| matches!(all[*at].removal, Removal::Delete(_))).collect();
+    if order.is_empty() {
         return;
     }
+    order.sort_by_cached_key(|at| order::delete_key(&all[*at].row.id, all[*at].row.wave));
     let known_heads = observed.contents.iter().chain(all.iter().filter_map(|one| one.head)).collect::<Vec<_>>();
     let holdings = Holdings::new(known_heads);
+    let named = |id: &ResourceId| {
+        inputs.iter().any(|input| input.set.get(id).is_some())
+            || others.iter().any(|other| other.wanted.as_ref().is_ok_and(|wanted| wanted.contains(id)))
+    };
     let owned = |head: &Head| {
         let marked = match &head.mark {
             Err(_) => true,
             Ok(None) => false,
             Ok(Some(mark)) => mark.resource == head.id,
         };
-        marked || inputs.iter().any(|input| input.set.get(&head.id).is_some())
+        marked || named(&head.id)
     };
     loop {
-        let deleted: BTreeSet<ResourceId> =
-            all.iter().filter(|one| matches!(one.removal, Removal::Delete(_))).map(|one| one.row.id.clone()).collect();
-        let mut changed = false;
-        for one in all.iter_mut() {
-            let (Removal::Delete(_), Some(head)) = (&one.removal, one.head) else { continue };
-            let defined =
-                one.live.filter(|_| kinds::is_definition(&one.row.id)).and_then(|l| kinds::defined_kind(&l.object));
-            let taken = holdings.taken_along(head, defined.as_ref().map(|k| (k.group.as_str(), k.kind.as_str())));
-            let container = kinds::is_namespace(&one.row.id) || kinds::is_definition(&one.row.id);
-            let allowed = grants.allow().get(&one.row.id).copied();
-            match prune::judge_holds(&taken, &deleted, &owned, allowed, container) {
-                Holds::Free(along) => one.holds = along,
+        let deleted: BTreeSet<ResourceId> = order.iter().map(|at| all[*at].row.id.clone()).collect();
+        let mut gone: HashSet<&ObjectUid> = HashSet::new();
+        let before = order.len();
+        order.retain(|at| {
+            let one = &mut all[*at];
+            let Some(head) = one.head else { return false };
+            let is_container = kinds::is_namespace(&head.id) || kinds::is_definition(&head.id);
+            let defined = one.live.filter(|_| kinds::is_definition(&head.id));
+            let defined = defined.and_then(|l| kinds::defined_kind(&l.object));
+            let taken = holdings.take(head, defined.as_ref(), &mut gone);
+            let declared = if is_container { declared_in(&head.id, defined.as_ref(), inputs) } else { Vec::new() };
+            let allowed = grants.allow().get(&head.id).copied();
+            let deleting = Deleting {
+                taken: &taken,
+                deleted: &deleted,
+                owned: &owned,
+                declared: &declared,
+                allowed,
+                is_container,
+            };
+            match deleting.judge() {
+                Holds::Free(along) => {
+                    one.takes_others = along.iter().any(|id| !deleted.contains(id));
+                    one.holds = along;
+                    true
+                }
                 Holds::Held(holds) => {
-                    let reason = held(&one.row.id, &holds);
+                    let reason = held(&head.id, &holds);
                     one.removal = Removal::Keep { rule: prune::PROTECTED_DELETE, reason };
                     one.holds = holds;
-                    changed = true;
+                    false
                 }
             }
-        }
-        if !changed {
+        });
+        if order.len() == before {
             return;
         }
     }
+}
+
+/// What is declared and would lie in a Namespace or be of a definition's kind: it can't be there without.
+fn declared_in(id: &ResourceId, defines: Option<&GroupKind>, inputs: &[SourceInput<'_>]) -> Vec<ResourceId> {
+    let lies_in = |other: &ResourceId| match defines {
+        Some(kind) => other.is(&kind.group, &kind.kind),
+        None => other.namespace.as_deref() == Some(&id.name),
+    };
+    let declared = inputs.iter().flat_map(|input| input.set.manifests()).map(|checked| checked.id());
+    declared.filter(|other| lies_in(other)).cloned().collect()
 }
 
 fn held(id: &ResourceId, holds: &[ResourceId]) -> String {
@@ -160,13 +240,12 @@ fn held(id: &ResourceId, holds: &[ResourceId]) -> String {
     )
 }
 
-fn budgets(all: &[One<'_>], inputs: &[SourceInput<'_>], grants: &Grants) -> Vec<Fault> {
+fn budgets(all: &[One<'_>], inputs: &[SourceInput<'_>], allowed: Option<usize>) -> Vec<Fault> {
     let mut faults = Vec::new();
     let deletes_of = |source: usize| {
         all.iter().filter(|one| one.source == source && matches!(one.removal, Removal::Delete(_))).collect::<Vec<_>>()
     };
     let total: usize = all.iter().filter(|one| matches!(one.removal, Removal::Delete(_))).count();
-    let allowed = grants.deletes();
     if let Some(allowed) = allowed
         && total > allowed
     {
@@ -221,8 +300,9 @@ fn over(text: String, deletes: &[&One<'_>]) -> Fault {
         .hint(format!("if they are meant to go, say so with --allow-deletes {}", deletes.len()))
 }
 
-fn change<'a>(one: One<'a>, inputs: &[SourceInput<'_>]) -> Change<'a> {
-    let One { source, row, head, live, removal, holds } = one;
+fn change<'a>(one: One<'a>, inputs: &[SourceInput<'_>]) -> Result<Change<'a>, Box<Fault>> {
+    let One { source, row, head, live, removal, holds, takes_others } = one;
+    let seen = || seen(row, live, inputs[source].set.catalog());
     let mut entry = ChangeEntry {
         action: Action::Keep,
         id: row.id.clone(),
@@ -249,6 +329,7 @@ fn change<'a>(one: One<'a>, inputs: &[SourceInput<'_>]) -> Change<'a> {
     let version = head.map_or_else(String::new, |h| h.version.clone());
     let (intent, row_change) = match removal {
         Removal::Keep { rule, reason } => {
+            entry.seen = seen()?;
             entry.rule = Some(rule.as_str().to_owned());
             entry.reason = Some(reason);
             (Intent::Nothing, RowChange::Stay)
@@ -268,13 +349,13 @@ fn change<'a>(one: One<'a>, inputs: &[SourceInput<'_>]) -> Change<'a> {
             entry.action = Action::Release;
             entry.rule = Some(prune::RELEASED.as_str().to_owned());
             entry.reason = Some("let go as asked: its owner mark is taken off, everything else stays".to_owned());
-            entry.seen = seen(row, live, inputs[source].set.catalog());
+            entry.seen = seen()?;
             (Intent::Unmark { uid: row.uid.clone(), version }, release(row, "released as asked".to_owned()))
         }
         Removal::Delete(warrant) => {
             entry.action = Action::Delete;
-            entry.undo = Undo::NewUid;
-            entry.seen = seen(row, live, inputs[source].set.catalog());
+            entry.undo = undo::of_delete(&row.id, takes_others);
+            entry.seen = seen()?;
             entry.fields = vec![Field {
                 path: Pointer::root(),
                 before: live.map(|l| sensitive::mask(&declared_part(&l.object), &row.sensitive)),
@@ -283,22 +364,25 @@ fn change<'a>(one: One<'a>, inputs: &[SourceInput<'_>]) -> Change<'a> {
             (Intent::Delete { warrant, version, cascade: entry.holds.clone() }, RowChange::Remove)
         }
     };
-    Change { entry, source, from: None, intent, row: row_change, checked: None, live, after: None }
+    Ok(Change { entry, source, from: None, intent, row: row_change, checked: None, live, after: None })
 }
 
 fn release(row: &Row, reason: String) -> RowChange {
     RowChange::Release { uid: row.uid.clone(), reason }
 }
 
-fn seen(row: &Row, live: Option<&Live>, catalog: &Catalog) -> Option<crate::base::ids::Digest> {
-    let live = live?;
-    let fields = FieldSet::from_fields_v1(&row.fields).ok()?;
+fn seen(row: &Row, live: Option<&Live>, catalog: &Catalog) -> Result<Option<Digest>, Box<Fault>> {
+    let Some(live) = live else { return Ok(None) };
     if live.head.version == row.version {
-        return Some(row.seen.clone());
+        return Ok(Some(row.seen.clone()));
     }
-    let kind = crate::base::resource::GroupVersionKind::new(&row.api_version, &row.id.kind);
+    let fields = FieldSet::from_fields_v1(&row.fields).map_err(|error| {
+        let text = format!("the inventory's row can't be read: {error}");
+        Box::new(Fault::new(UNREADABLE_OBJECT, text).id(row.id.clone()))
+    })?;
+    let kind = GroupVersionKind::new(&row.api_version, &row.id.kind);
     let schema = catalog.resolve(&kind).ok();
-    Some(seen_digest(schema.as_deref(), &live.object, &fields, &row.sensitive))
+    Ok(Some(seen_digest(schema.as_deref(), &live.object, &fields, &row.sensitive)))
 }
 
 /// A live object without the bookkeeping that nobody reviews.

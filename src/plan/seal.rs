@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 
 use super::change::{Change, Intent, RowChange, Unchanged};
 use super::document::{
-    Action, Allowances, ChangeEntry, FORMAT_VERSION, PlanDocument, SourceEntry, Summary, TargetEntry, UnchangedEntry,
-    Waiver, WarningEntry,
+    Action, ChangeEntry, FORMAT_VERSION, PlanDocument, SourceEntry, Summary, TargetEntry, UnchangedEntry, Waiver,
+    WarningEntry,
 };
 use super::draft::Draft;
 use super::identity;
 use super::input::SourceInput;
 use super::lint;
+use super::removal::EndedRow;
 use super::warnings::entry as warning_entry;
 use crate::base::ids::{ContentId, Digest, PlanId, SourceId, SourceName};
 use crate::base::resource::ResourceId;
-use crate::inventory::{Binding, Row, SourceRecord};
+use crate::inventory::{Binding, Row};
 
 /// A Draft that passed every rule. Only admission makes one; it can be sealed and nothing else.
 pub struct Plan<'a> {
@@ -29,6 +30,7 @@ pub struct SealedPlan {
     document: PlanDocument,
     pub(crate) steps: Vec<Step>,
     pub(crate) moved_rows: Vec<(usize, Row)>,
+    pub(crate) ended_rows: Vec<EndedRow>,
     pub(crate) sources: Vec<SealedSource>,
 }
 
@@ -50,7 +52,6 @@ pub(crate) struct SealedSource {
     pub(crate) binding: Binding,
     pub(crate) spec: Digest,
     pub(crate) serial: u64,
-    pub(crate) record: Option<SourceRecord>,
 }
 
 /// A finished plan that breaks a promise: a fault of Holdfast's own. Nothing was written.
@@ -76,8 +77,8 @@ impl<'a> Plan<'a> {
         warnings.sort();
         warnings.dedup();
         waivers.sort();
-        let (inputs, observed) = (draft.inputs, draft.observed);
-        let allowances: Allowances = draft.grants.given().clone();
+        let (inputs, others, observed) = (draft.inputs, draft.others, draft.observed);
+        let allowances = draft.used_allowances();
         let summary = count(&draft.changes, draft.unchanged.len());
         let moved_rows = moved_rows(&draft.unchanged);
         let (changes, steps): (Vec<ChangeEntry>, Vec<Step>) = draft.changes.into_iter().map(split).unzip();
@@ -97,7 +98,7 @@ impl<'a> Plan<'a> {
             allowances,
             waivers,
         };
-        let broken = lint::lint(&document, inputs, observed);
+        let broken = lint::lint(&document, inputs, others, observed);
         if !broken.is_empty() {
             return Err(BrokenPlan(broken));
         }
@@ -105,7 +106,7 @@ impl<'a> Plan<'a> {
         document.plan_id = plan_id;
         document.content_id = content_id;
         let sources = inputs.iter().map(sealed_source).collect();
-        Ok(SealedPlan { document, steps, moved_rows, sources })
+        Ok(SealedPlan { document, steps, moved_rows, ended_rows: draft.ended, sources })
     }
 }
 
@@ -122,7 +123,7 @@ fn split(change: Change<'_>) -> (ChangeEntry, Step) {
     (entry, Step { id, source, from, intent, row })
 }
 
-fn moved_rows(unchanged: &[Unchanged<'_>]) -> Vec<(usize, Row)> {
+fn moved_rows(unchanged: &[Unchanged]) -> Vec<(usize, Row)> {
     unchanged.iter().filter_map(|u| u.row.as_ref().map(|row| (u.source, (**row).clone()))).collect()
 }
 
@@ -168,6 +169,5 @@ fn sealed_source(input: &SourceInput<'_>) -> SealedSource {
         binding: input.binding.clone(),
         spec: input.spec.digest(),
         serial: input.inventory.serial,
-        record: input.record.cloned(),
     }
 }

@@ -5,9 +5,10 @@ use serde_json::Value;
 use super::document::Undo;
 use super::kinds;
 use crate::admission::Checked;
+use crate::base::resource::ResourceId;
 
 /// Of an update: most go back by field, some can't.
-pub(crate) fn of_update(checked: &Checked, live: &Value, after: &Value) -> Undo {
+pub(super) fn of_update(checked: &Checked, live: &Value, after: &Value) -> Undo {
     let id = checked.id();
     let newly = |pointer: &str| live.pointer(pointer) != after.pointer(pointer);
     let irreversible = (kinds::is_definition(id) && newly("/spec/versions") && storage_version(live) != storage_version(after))
@@ -19,8 +20,23 @@ pub(crate) fn of_update(checked: &Checked, live: &Value, after: &Value) -> Undo 
 }
 
 /// Of a create: an object that starts work can't take back what it did.
-pub(crate) fn of_create(checked: &Checked) -> Undo {
+pub(super) fn of_create(checked: &Checked) -> Undo {
     if checked.id().is("batch", "Job") { Undo::None } else { Undo::Exact }
+}
+
+/// Of an object that is deleted and made anew: the old one can be made again, but what it did or held is gone.
+pub(super) fn of_replace(id: &ResourceId) -> Undo {
+    if loses(id) { Undo::None } else { Undo::NewUid }
+}
+
+/// Of a delete: `takes_others` if objects go along that nobody could make again.
+pub(super) fn of_delete(id: &ResourceId, takes_others: bool) -> Undo {
+    if takes_others || loses(id) { Undo::None } else { Undo::NewUid }
+}
+
+/// Whether making an object again doesn't bring back what it was: a Job would run once more, data is gone.
+fn loses(id: &ResourceId) -> bool {
+    id.is("batch", "Job") || id.is("", "PersistentVolume") || kinds::is_claim(id)
 }
 
 fn storage_version(definition: &Value) -> Option<&str> {

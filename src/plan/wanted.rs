@@ -11,9 +11,9 @@ use super::input::{Grants, Observed, SourceInput};
 use super::ownership::{EXISTS_UNOWNED, MarkState, OWNED_BY_OTHER, OWNER_MISMATCH, Ownership, UidState, ownership};
 use super::undo;
 use super::warnings::entry as warning_entry;
-use crate::admission::{Checked, left_alone};
+use crate::admission::{Checked, LEFT_ALONE, left_alone};
 use crate::base::fault::{Fault, RuleId, Warning};
-use crate::base::ids::{Digest, Manager};
+use crate::base::ids::{Digest, Manager, ObjectUid};
 use crate::base::pointer::Pointer;
 use crate::base::sensitive;
 use crate::inventory::{OWNER_ANNOTATION, Permissions, Row, SourceRecord, seen_digest};
@@ -21,18 +21,18 @@ use crate::merge::{self, FieldSet};
 use crate::target::{Head, Live};
 
 /// An object that a controller, the control plane or an operator made for itself: never adopted.
-pub const CONTROLLED_OBJECT: RuleId = RuleId::new("controlled-object");
+pub(super) const CONTROLLED_OBJECT: RuleId = RuleId::new("controlled-object");
 /// A manifest marked `use` whose object doesn't exist.
-pub const USED_OBJECT: RuleId = RuleId::new("used-object");
+pub(super) const USED_OBJECT: RuleId = RuleId::new("used-object");
 /// A live object whose bookkeeping can't be read, so that it can't be merged.
-pub const UNREADABLE_OBJECT: RuleId = RuleId::new("unreadable-object");
+pub(super) const UNREADABLE_OBJECT: RuleId = RuleId::new("unreadable-object");
 
 /// The field manager of every Source; Sources are told apart by mark and inventory.
 pub const FIELD_MANAGER: &str = "holdfast";
 
 /// What planning one resource came to.
 pub(crate) enum Considered<'a> {
-    Unchanged(Unchanged<'a>),
+    Unchanged(Unchanged),
     Change(Box<Change<'a>>),
     /// It is only used, never written.
     Used,
@@ -59,10 +59,16 @@ impl<'a> Beside<'a, '_> {
         let input = &self.inputs[source];
         let row = input.inventory.rows.get(checked.id());
         let considered = match self.observed.heads.get(checked.id()) {
-            None => self.absent(source, checked, row),
+            None => match row.filter(|row| ran_and_went(row, checked)) {
+                Some(row) => return self.finished(source, checked, row),
+                None => self.absent(source, checked, row),
+            },
             Some(_) if checked.wants().use_ => Considered::Used,
             Some(head) => match row.filter(|row| untouched(row, head, checked, input)) {
-                Some(row) => self.unchanged(source, checked, row.seen.clone(), head, Some(row), None),
+                Some(row) => {
+                    let moved = self.moved_row(source, checked, row, head, &row.seen, Alone::default());
+                    self.unchanged(source, checked, &row.uid, row.seen.clone(), moved)
+                }
                 None => match (self.claim(source, checked, head, row), self.observed.objects.get(checked.id())) {
                     (Ok(claim), Some(live)) => return self.compare(source, checked, live, row, claim),
                     (Ok(_), None) => Considered::Fault(self.fault(
@@ -107,39 +113,50 @@ impl<'a> Beside<'a, '_> {
             source,
             from: None,
             intent: Intent::Create { declared: checked.declared().clone() },
-            row: RowChange::Upsert(Box::new(self.row(source, checked, row, false))),
+            row: RowChange::Upsert(Box::new(self.row(source, checked, row, Alone::default()))),
             checked: Some(checked),
             live: None,
             after: None,
         }))
     }
 
+    /// A Job that ran: its TTL removed it, and it is not run again.
+    fn finished(&self, source: usize, checked: &Checked, row: &Row) -> (Considered<'a>, Vec<Warning>) {
+        let id = checked.id();
+        let text =
+            format!("{id} ran, and its ttlSecondsAfterFinished removed it: it is not run again unless it is changed");
+        let warning = Warning::new(LEFT_ALONE, text).at(checked.at()).id(id.clone());
+        (self.unchanged(source, checked, &row.uid, row.seen.clone(), None), vec![warning])
+    }
+
     fn unchanged(
         &self,
         source: usize,
-        checked: &'a Checked,
+        checked: &Checked,
+        uid: &ObjectUid,
         seen: Digest,
-        head: &Head,
-        row: Option<&Row>,
-        live: Option<&'a Live>,
+        row: Option<Box<Row>>,
     ) -> Considered<'a> {
-        Considered::Unchanged(Unchanged {
-            entry: UnchangedEntry {
-                id: checked.id().clone(),
-                source: self.inputs[source].spec.name.clone(),
-                uid: head.uid.clone(),
-                seen: seen.clone(),
-                declared: checked.digest().clone(),
-            },
-            source,
-            row: row.and_then(|row| self.moved_row(source, checked, row, head, seen)),
-            checked,
-            live,
-        })
+        let entry = UnchangedEntry {
+            id: checked.id().clone(),
+            source: self.inputs[source].spec.name.clone(),
+            uid: uid.clone(),
+            seen,
+            declared: checked.digest().clone(),
+        };
+        Considered::Unchanged(Unchanged { entry, source, row })
     }
 
     /// The row of an unchanged object, where its bookkeeping moves on.
-    fn moved_row(&self, source: usize, checked: &Checked, row: &Row, head: &Head, seen: Digest) -> Option<Box<Row>> {
+    fn moved_row(
+        &self,
+        source: usize,
+        checked: &Checked,
+        row: &Row,
+        head: &Head,
+        seen: &Digest,
+        alone: Alone,
+    ) -> Option<Box<Row>> {
         let same = row.declared == *checked.digest()
             && row.line == checked.line()
             && row.wave == checked.wants().wave
@@ -151,8 +168,8 @@ impl<'a> Beside<'a, '_> {
         if same {
             return None;
         }
-        let next = self.row(source, checked, Some(row), row.left_alone);
-        Some(Box::new(Row { version: head.version.clone(), seen, ..next }))
+        let next = self.row(source, checked, Some(row), alone);
+        Some(Box::new(Row { version: head.version.clone(), seen: seen.clone(), ..next }))
     }
 
     /// Whose the live object is, and whether it may be written.
@@ -216,6 +233,10 @@ impl<'a> Beside<'a, '_> {
         let refused = |text: String, hint: String| {
             Err(Box::new(self.fault(checked, OWNED_BY_OTHER, text).owner(record.name.clone()).hint(hint)))
         };
+        let unmark = || "take the annotation holdfast.dev/owner off by hand, then adopt the object".to_owned();
+        if record.removed_at.is_some() {
+            return refused(reason.to_owned(), unmark());
+        }
         let Some(giver) = self.inputs.iter().position(|other| other.id == record.id) else {
             return refused(
                 reason.to_owned(),
@@ -223,7 +244,7 @@ impl<'a> Beside<'a, '_> {
             );
         };
         let other = &self.inputs[giver];
-        if let Some(theirs) = other.set.get(checked.id()) {
+        if let Some(theirs) = other.set.get(checked.id()).filter(|theirs| !theirs.wants().use_) {
             return Err(Box::new(
                 self.fault(checked, OWNED_BY_OTHER, format!("{reason} and still declares it"))
                     .owner(record.name.clone())
@@ -237,7 +258,7 @@ impl<'a> Beside<'a, '_> {
                     "its owner mark names Source {}, but that one's inventory doesn't have this object",
                     record.name
                 ),
-                "take the annotation holdfast.dev/owner off by hand, then adopt the object".to_owned(),
+                unmark(),
             );
         }
         Ok(Claim::Transfer(giver))
@@ -273,12 +294,15 @@ impl<'a> Beside<'a, '_> {
             }
         };
         let pointers: Vec<Pointer> = alone.iter().map(|(pointer, _)| pointer.clone()).collect();
+        // What is left alone is others' business: it is neither seen nor kept as ours.
+        let alone_too = Alone::of(checked, &pointers);
+        let counted_before = declared_before.as_ref().map(|before| alone_too.leave_out(checked, before.clone()));
         let marked = with_mark(checked.declared(), &live.object);
         let ask = merge::Ask {
             schema: checked.schema(),
             live: Some(&live.object),
             declared: &marked,
-            declared_before: declared_before.as_ref(),
+            declared_before: counted_before.as_ref(),
             manager: &manager,
             left_alone: &pointers,
         };
@@ -289,9 +313,9 @@ impl<'a> Beside<'a, '_> {
                 return (Considered::Fault(self.fault(checked, UNREADABLE_OBJECT, text)), Vec::new());
             }
         };
-        let fields = declared_before.as_ref().map_or_else(|| checked.fields().clone(), |b| b.union(checked.fields()));
+        let fields = seen_fields(checked, declared_before.as_ref(), &alone_too);
         let seen = seen_digest(Some(checked.schema()), &live.object, &fields, checked.sensitive());
-        let mut warnings: Vec<Warning> = alone.into_iter().map(|(_, warning)| warning).collect();
+        let warnings: Vec<Warning> = alone.into_iter().map(|(_, warning)| warning).collect();
 
         let quiet = outcome.changes.is_empty()
             && outcome.taken.is_empty()
@@ -299,7 +323,8 @@ impl<'a> Beside<'a, '_> {
             && outcome.left.is_empty()
             && matches!(claim, Claim::Ours);
         if quiet {
-            return (self.unchanged(source, checked, seen, &live.head, row, Some(live)), warnings);
+            let moved = row.and_then(|row| self.moved_row(source, checked, row, &live.head, &seen, alone_too));
+            return (self.unchanged(source, checked, &live.head.uid, seen, moved), warnings);
         }
         let action = match claim {
             Claim::Adopt => Action::Adopt,
@@ -316,7 +341,7 @@ impl<'a> Beside<'a, '_> {
             .iter()
             .map(|change| Field {
                 path: change.path.clone(),
-                before: change.before.as_ref().map(|v| masked(v, &change.path, &hidden)),
+                before: change.before.as_ref().map(|v| masked(v, &change.before_path, &hidden)),
                 after: change.after.as_ref().map(|v| masked(v, &change.path, &hidden_after)),
             })
             .collect();
@@ -328,16 +353,12 @@ impl<'a> Beside<'a, '_> {
         entry.uid = Some(live.head.uid.clone());
         entry.seen = Some(seen.clone());
         entry.undo = undo::of_update(checked, &live.object, &outcome.result);
-        let left_alone = !warnings.is_empty();
-        warnings.sort_by(|a, b| a.path.cmp(&b.path));
         entry.warnings = warnings.iter().map(warning_entry).collect();
+        entry.warnings.sort();
         let from = if let Claim::Transfer(giver) = claim { Some(giver) } else { None };
         entry.from = from.map(|giver| self.inputs[giver].spec.name.clone());
         let declared = outcome.declared.into_owned();
-        let mut next = self.row(source, checked, row, left_alone);
-        if left_alone {
-            next.fields = outcome.fields.difference(&FieldSet::default()).to_fields_v1();
-        }
+        let next = self.row(source, checked, row, alone_too);
         let change = Change {
             entry,
             source,
@@ -383,22 +404,22 @@ impl<'a> Beside<'a, '_> {
     }
 
     /// The inventory row as it will be; the writer fills in UID, version and seen.
-    fn row(&self, source: usize, checked: &Checked, before: Option<&Row>, left_alone: bool) -> Row {
+    fn row(&self, source: usize, checked: &Checked, before: Option<&Row>, alone: Alone) -> Row {
         let input = &self.inputs[source];
         let same = before.filter(|row| row.declared == *checked.digest() && !checked.has_sensitive());
         Row {
             id: checked.id().clone(),
-            uid: before.map_or_else(crate::base::ids::ObjectUid::unwritten, |row| row.uid.clone()),
+            uid: before.map_or_else(ObjectUid::unwritten, |row| row.uid.clone()),
             api_version: checked.gvk().api_version(),
             file: checked.file().to_string(),
             line: checked.line(),
             wave: checked.wants().wave,
             commit: same.map_or_else(|| input.facts.commit.clone(), |row| row.commit.clone()),
             declared: checked.digest().clone(),
-            fields: checked.fields().to_fields_v1(),
             version: String::new(),
             seen: checked.digest().clone(),
-            left_alone,
+            left_alone: alone.counted.is_some(),
+            fields: alone.counted.as_ref().unwrap_or(checked.fields()).to_fields_v1(),
             sensitive: checked.sensitive().to_vec(),
             permissions: Permissions { prune: checked.wants().prune, release_to: checked.wants().release_to.clone() },
         }
@@ -413,12 +434,50 @@ pub(crate) fn untouched(row: &Row, head: &Head, checked: &Checked, input: &Sourc
         && row.declared == *checked.digest()
         && row.api_version == checked.gvk().api_version()
         && row.sensitive == checked.sensitive()
-        // Sensitive values are in no digest: those of another commit have to be compared.
-        && (!checked.has_sensitive() || input.record.is_some_and(|r| r.commit == input.facts.commit))
+        // Sensitive values are in no digest: those of another commit, or of another place in it, have to be compared.
+        && (!checked.has_sensitive()
+            || (input.record.is_some_and(|r| r.commit == input.facts.commit)
+                && row.line == checked.line()
+                && row.file == checked.file_text()))
         && matches!(&head.mark, Ok(Some(mark)) if mark.source == input.id && mark.resource == row.id)
 }
 
-/// A changed value with what is sensitive in it masked.
+/// What of a declared object is left alone.
+#[derive(Default)]
+struct Alone {
+    /// The declared fields that still count; `None` if nothing is left alone.
+    counted: Option<FieldSet>,
+}
+
+impl Alone {
+    fn of(checked: &Checked, pointers: &[Pointer]) -> Self {
+        let counted = (!pointers.is_empty()).then(|| merge::counted(checked.schema(), checked.declared(), pointers));
+        Self { counted }
+    }
+
+    /// The fields without what is left alone.
+    fn leave_out(&self, checked: &Checked, fields: FieldSet) -> FieldSet {
+        match &self.counted {
+            None => fields,
+            Some(counted) => fields.difference(&checked.fields().difference(counted)),
+        }
+    }
+}
+
+/// The fields that a plan looks at: declared now or before, without what is left alone.
+fn seen_fields(checked: &Checked, before: Option<&FieldSet>, alone: &Alone) -> FieldSet {
+    let all = before.map_or_else(|| checked.fields().clone(), |before| before.union(checked.fields()));
+    alone.leave_out(checked, all)
+}
+
+/// Whether it is a Job that is gone because it ran, and that nobody changed since.
+fn ran_and_went(row: &Row, checked: &Checked) -> bool {
+    checked.id().is("batch", "Job")
+        && row.declared == *checked.digest()
+        && checked.declared().pointer("/spec/ttlSecondsAfterFinished").is_some_and(Value::is_number)
+}
+
+/// A changed value with what is sensitive in it masked; `at` is its place in the object that it comes from.
 fn masked(value: &Value, at: &Pointer, hidden: &[Pointer]) -> Value {
     if hidden.iter().any(|h| at.is_within(h)) {
         return Value::String(sensitive::placeholder(value));

@@ -4,7 +4,7 @@ use super::document::WarningEntry;
 use crate::base::fault::Warning;
 
 /// The plain form of a warning.
-pub fn entry(warning: &Warning) -> WarningEntry {
+pub(super) fn entry(warning: &Warning) -> WarningEntry {
     WarningEntry {
         rule: warning.rule.as_str().to_owned(),
         text: warning.text.clone(),

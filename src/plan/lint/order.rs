@@ -1,0 +1,75 @@
+//! What comes before what.
+
+use std::collections::HashMap;
+
+use super::{Beside, is_write};
+use crate::base::resource::ResourceId;
+use crate::plan::document::{Action, PlanDocument};
+
+/// Writes by waves, then deletes, then what is only noted.
+pub(super) fn stages(plan: &PlanDocument, broken: &mut Vec<String>) {
+    let stage = |action| match action {
+        Action::Delete => 1,
+        Action::Keep | Action::Release => 2,
+        _ => 0,
+    };
+    if !plan.changes.is_sorted_by_key(|c| stage(c.action)) {
+        broken.push("a delete comes before a write".to_owned());
+    }
+    if !plan.changes.iter().filter(|c| is_write(c.action)).map(|c| c.wave).is_sorted() {
+        broken.push("the waves are out of order".to_owned());
+    }
+}
+
+/// A Namespace comes before its contents and a definition before its objects, and they are deleted after them.
+pub(super) fn containers_enclose_contents(beside: &Beside<'_>, broken: &mut Vec<String>) {
+    let mut namespaces: HashMap<&str, (usize, Action)> = HashMap::new();
+    let mut kinds: HashMap<(String, String), (usize, Action)> = HashMap::new();
+    for (at, change) in beside.plan.changes.iter().enumerate() {
+        if change.id.is("", "Namespace") {
+            namespaces.insert(&change.id.name, (at, change.action));
+        }
+        if let Some(kind) = defined(beside, &change.id) {
+            kinds.insert(kind, (at, change.action));
+        }
+    }
+    for (at, change) in beside.plan.changes.iter().enumerate() {
+        let namespace = change.id.namespace.as_deref().and_then(|ns| namespaces.get(ns));
+        let definition = kinds.get(&(change.id.group.clone(), change.id.kind.clone()));
+        for &(container, action) in namespace.into_iter().chain(definition) {
+            let wrong = match (is_write(action), is_write(change.action)) {
+                (true, true) => at < container,
+                (false, true) => action == Action::Delete,
+                (false, false) => action == Action::Delete && change.action == Action::Delete && at > container,
+                (true, false) => false,
+            };
+            if wrong {
+                broken.push(format!("{} is on the wrong side of its Namespace or definition", change.id));
+            }
+        }
+    }
+}
+
+/// The group and kind that a definition defines, as it is declared or live.
+pub(super) fn defined(beside: &Beside<'_>, id: &ResourceId) -> Option<(String, String)> {
+    if !id.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+        return None;
+    }
+    let declared = beside.inputs.iter().find_map(|input| input.set.get(id)).map(|c| c.declared());
+    let object = declared.or_else(|| beside.observed.objects.get(id).map(|live| &live.object))?;
+    let text = |at: &str| object.pointer(at).and_then(|v| v.as_str()).map(str::to_owned);
+    Some((text("/spec/group")?, text("/spec/names/kind")?))
+}
+
+pub(super) fn dependencies_come_first(beside: &Beside<'_>, broken: &mut Vec<String>) {
+    let writes = beside.plan.changes.iter().enumerate().filter(|(_, c)| is_write(c.action));
+    let places: HashMap<&ResourceId, usize> = writes.clone().map(|(at, c)| (&c.id, at)).collect();
+    for (at, change) in writes {
+        let Some(checked) = beside.input(change).and_then(|input| input.set.get(&change.id)) else { continue };
+        for needed in &checked.wants().depends_on {
+            if places.get(needed).is_some_and(|before| *before >= at) {
+                broken.push(format!("{} is written before {needed}, on which it depends", change.id));
+            }
+        }
+    }
+}

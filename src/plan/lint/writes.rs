@@ -1,0 +1,130 @@
+//! Nothing is written that a Source can't prove is its own, or was given.
+
+use super::{Beside, is_write};
+use crate::base::resource::ResourceId;
+use crate::inventory::OwnerMark;
+use crate::plan::document::{Action, ChangeEntry};
+use crate::plan::input::SourceInput;
+use crate::plan::scope;
+
+pub(super) fn writes_only_its_own(
+    beside: &Beside<'_>,
+    change: &ChangeEntry,
+    input: &SourceInput<'_>,
+    broken: &mut Vec<String>,
+) {
+    let (id, head) = (&change.id, beside.head(&change.id));
+    let mut say = |text: &str| broken.push(format!("{id} {text}"));
+    if (is_write(change.action) || change.action == Action::Delete) && !scope::may_write(input.spec, id) {
+        say("lies outside the scope of its Source");
+    }
+    if is_write(change.action) {
+        match input.set.get(id) {
+            None => say("would be written although its Source doesn't declare it"),
+            Some(checked) if checked.wants().use_ => say("would be written although its manifest says use"),
+            Some(checked) if change.declared.as_ref() != Some(checked.digest()) => {
+                say("would be written otherwise than declared");
+            }
+            Some(_) => {}
+        }
+    }
+    if change.uid.as_ref() != head.map(|h| &h.uid) {
+        say("has another UID than was read");
+    }
+    match change.action {
+        Action::Create if head.is_some() => say("would be created although it exists"),
+        Action::Update | Action::Own | Action::Replace if !beside.is_proven(id, input) => {
+            say("would be written by a Source that can't prove that it owns it");
+        }
+        Action::Replace if beside.allowed(id).is_none() && !input.set.get(id).is_some_and(|c| c.wants().replace) => {
+            say("would be made anew unasked");
+        }
+        Action::Transfer => transferred(beside, change, broken),
+        Action::Adopt => adopted(beside, change, input, broken),
+        Action::Release if change.rule.as_deref() == Some("released") => {
+            let asked = beside.plan.allowances.release.iter().any(|given| *given == id.to_string());
+            if !asked || !beside.is_proven(id, input) {
+                say("would be let go unasked, or by one that doesn't own it");
+            }
+        }
+        Action::Release if head.is_some() => say("would be let go as gone although it exists"),
+        _ => {}
+    }
+    let reads = is_write(change.action) && change.action != Action::Create;
+    if (reads || change.action == Action::Delete) && change.seen.is_none() {
+        broken.push(format!("{id} is bound to nothing that was seen"));
+    }
+}
+
+fn transferred(beside: &Beside<'_>, change: &ChangeEntry, broken: &mut Vec<String>) {
+    let id = &change.id;
+    let giver = beside.inputs.iter().find(|i| Some(&i.spec.name) == change.from.as_ref());
+    let gives =
+        giver.is_some_and(|giver| beside.is_proven(id, giver) && giver.set.get(id).is_none_or(|c| c.wants().use_));
+    if !gives {
+        broken.push(format!("{id} would be transferred from a Source that doesn't own it or doesn't give it up"));
+    }
+}
+
+fn adopted(beside: &Beside<'_>, change: &ChangeEntry, input: &SourceInput<'_>, broken: &mut Vec<String>) {
+    let id = &change.id;
+    let (head, live) = (beside.head(id), beside.observed.objects.get(id));
+    let by_manifest = input.set.get(id).is_some_and(|c| c.wants().adopt);
+    if !by_manifest && !by_name(beside, id) && !by_pattern(beside, id) {
+        broken.push(format!("{id} would be adopted unasked"));
+    }
+    let of_another = |mark: &OwnerMark| mark.resource == *id && mark.source != input.id;
+    let owned = head.is_none_or(|h| match &h.mark {
+        Err(_) => true,
+        Ok(mark) => mark.as_ref().is_some_and(of_another),
+    });
+    if owned {
+        broken.push(format!("{id} would be adopted from its owner"));
+    }
+    let label = live.is_some_and(|l| l.object.pointer("/metadata/labels/kubernetes.io~1bootstrapping").is_some());
+    let namespace = if id.is("", "Namespace") { Some(&id.name) } else { id.namespace.as_ref() };
+    let system = namespace.is_some_and(|ns| ns.starts_with("kube-"));
+    if head.is_some_and(|h| h.controlled) || label || system {
+        broken.push(format!("{id} would be adopted although the control plane or a controller owns it"));
+    }
+}
+
+fn by_name(beside: &Beside<'_>, id: &ResourceId) -> bool {
+    beside.plan.allowances.adopt.iter().any(|given| *given == id.to_string())
+}
+
+fn by_pattern(beside: &Beside<'_>, id: &ResourceId) -> bool {
+    let pattern = ResourceId { name: "*".to_owned(), ..id.clone() }.to_string();
+    beside.plan.allowances.adopt.contains(&pattern)
+}
+
+pub(super) fn adopts_as_many_as_allowed(beside: &Beside<'_>, broken: &mut Vec<String>) {
+    let adopted = beside.plan.changes.iter().filter(|c| c.action == Action::Adopt);
+    let by_manifest = |c: &ChangeEntry| {
+        beside.input(c).and_then(|input| input.set.get(&c.id)).is_some_and(|checked| checked.wants().adopt)
+    };
+    let by_pattern = adopted.filter(|c| !by_manifest(c) && !by_name(beside, &c.id)).count();
+    if by_pattern > beside.plan.allowances.adoptions.unwrap_or(0) {
+        broken.push(format!("{by_pattern} objects would be adopted by patterns, more than allowed"));
+    }
+}
+
+pub(super) fn unchanged_is_its_own(beside: &Beside<'_>, broken: &mut Vec<String>) {
+    for entry in &beside.plan.unchanged {
+        let id = &entry.id;
+        let Some(input) = beside.inputs.iter().find(|i| i.spec.name == entry.source) else {
+            broken.push(format!("{id} belongs to Source {}, which isn't planned", entry.source));
+            continue;
+        };
+        let declared = input.set.get(id).is_some_and(|c| !c.wants().use_ && *c.digest() == entry.declared);
+        let row = input.inventory.rows.get(id);
+        // A Job that its TTL removed is not run again.
+        let went = id.is("batch", "Job")
+            && beside.head(id).is_none()
+            && row.is_some_and(|row| row.uid == entry.uid && row.declared == entry.declared);
+        let stays = beside.is_proven(id, input) && beside.head(id).is_some_and(|head| head.uid == entry.uid);
+        if !declared || !(stays || went) {
+            broken.push(format!("{id} would count as unchanged although it isn't its Source's, or not declared"));
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Whose a live object is: every combination of owner mark, UID, wish and permission, against a table written by hand.
+
+use crate::target::{Model, now};
+use crate::world::*;
+use holdfast::base::ids::SourceId;
+use holdfast::inventory::OwnerMark;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    None,
+    Ours,
+    Known,
+    Removed,
+    Unknown,
+    Copied,
+    Malformed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Uid {
+    Equal,
+    Different,
+    NoRow,
+}
+
+pub const MARKS: [Mark; 7] =
+    [Mark::None, Mark::Ours, Mark::Known, Mark::Removed, Mark::Unknown, Mark::Copied, Mark::Malformed];
+pub const UIDS: [Uid; 3] = [Uid::Equal, Uid::Different, Uid::NoRow];
+
+pub const X: &str = "ConfigMap/shop/x";
+
+/// A world in which `shop` applied x and y, and x is as the case says.
+pub fn world(mark: Mark, uid: Uid) -> World {
+    let shop = Source::new("shop").declare([config("x", "1"), config("y", "1")]);
+    let other = Source::new("other").declare([config("o", "1")]);
+    let removed = Source::new("removed").declare([config("r", "1")]);
+    let all = [shop.clone(), other.clone(), removed.clone()];
+    let mut world = World::new(Model::with_namespaces(&["shop", "lab"]), all).applied();
+    world.target.sources.get_mut(&removed.id()).unwrap().removed_at = Some(now());
+    world.sources = vec![shop.clone()];
+    let stranger = SourceId::parse("6d0d3a6e-5f0b-5c47-9d0e-0b8f5b0e57ce").unwrap();
+    let of = |source: &Source| Some(source.mark(&id(X)).to_string());
+    let text = match mark {
+        Mark::None => None,
+        Mark::Ours => of(&shop),
+        Mark::Known => of(&other),
+        Mark::Removed => of(&removed),
+        Mark::Unknown => Some(OwnerMark { source: stranger, ..shop.mark(&id(X)) }.to_string()),
+        Mark::Copied => Some(shop.mark(&id("ConfigMap/shop/y")).to_string()),
+        Mark::Malformed => Some("shop".to_owned()),
+    };
+    world.target.mark(&id(X), text.as_deref());
+    match uid {
+        Uid::Equal => {}
+        Uid::Different => world.target.recreate(&id(X)),
+        Uid::NoRow => drop(world.target.inventories.get_mut(&shop.id()).unwrap().rows.remove(&id(X))),
+    }
+    world
+}
+
+#[test]
+fn what_is_declared_is_written_only_where_it_is_ours_or_nobodys_and_asked_for() {
+    for mark in MARKS {
+        for uid in UIDS {
+            for adopt in [false, true] {
+                let mut world = world(mark, uid);
+                if adopt {
+                    world = world.grant(|a| a.adopt.push(X.to_owned()));
+                }
+                let expected = match (mark, uid, adopt) {
+                    (Mark::Ours, Uid::Equal, _) => Ok(None),
+                    (Mark::None | Mark::Ours | Mark::Copied, _, true) => Ok(Some("adopt ConfigMap/shop/x")),
+                    (Mark::None | Mark::Ours | Mark::Copied, _, false) => Err("exists-unowned ConfigMap/shop/x"),
+                    (Mark::Known | Mark::Removed | Mark::Unknown, _, _) => Err("owned-by-other ConfigMap/shop/x"),
+                    (Mark::Malformed, _, _) => Err("owner-mismatch ConfigMap/shop/x"),
+                };
+                match (world.try_plan(), expected) {
+                    (Ok(plan), Ok(expected)) => {
+                        assert_eq!(acts(&plan), Vec::from_iter(expected), "{mark:?} {uid:?} {adopt}");
+                        assert_eq!(acts(&world.applied().plan()), [] as [&str; 0], "{mark:?} {uid:?} {adopt}");
+                    }
+                    (Err(refused), Err(expected)) => assert_eq!(refused.rules(), [expected], "{mark:?} {uid:?} {adopt}"),
+                    (found, expected) => panic!("{mark:?} {uid:?} {adopt}: {found:?}, not {expected:?}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_longer_declared_is_deleted_only_if_name_uid_and_mark_agree_and_else_let_go() {
+    for mark in MARKS {
+        for uid in UIDS {
+            for prune in [true, false] {
+                let mut world = world(mark, uid);
+                world.sources = vec![world.sources[0].at(2, [config("y", "1")])];
+                world.sources[0].spec.prune = prune;
+                let expected = match (mark, uid) {
+                    (_, Uid::NoRow) => None,
+                    (Mark::Ours, Uid::Equal) if prune => Some(("delete", "")),
+                    (Mark::Ours, Uid::Equal) => Some(("keep", "prune-off")),
+                    (Mark::None | Mark::Ours | Mark::Copied, Uid::Different) => Some(("keep", "uid-mismatch")),
+                    _ => Some(("keep", "owner-mismatch")),
+                };
+                let plan = world.plan();
+                let case = format!("{mark:?} {uid:?} {prune}");
+                assert_eq!(plan.changes.len(), usize::from(expected.is_some()), "{case}");
+                let Some(expected) = expected else { continue };
+                assert_eq!(verdict(&plan, X), expected, "{case}");
+                // Of what isn't ours nothing is shown.
+                if expected.0 == "keep" {
+                    assert!(change(&plan, X).fields.is_empty(), "{case}");
+                }
+                let after = world.applied();
+                let stays = expected == ("keep", "prune-off");
+                assert_eq!(after.plan().changes.len(), usize::from(stays), "{case}");
+                assert_eq!(after.target.objects.contains_key(&id(X)), expected.0 != "delete", "{case}");
+            }
+        }
+    }
+}

@@ -37,8 +37,17 @@ pub struct FileReading {
 /// Reads a manifest file, YAML or JSON. Nothing in it can make this panic or run long.
 pub fn read_file(path: &RepoPath, text: Vec<u8>, limits: &Limits) -> FileReading {
     let file = Arc::new(SourceFile { path: path.clone(), text });
-    let mut reader = Reader::new(&file, limits);
-    match text_of(&file, limits) {
+    read(&file, limits, Reader::new(&file, limits))
+}
+
+/// Reads a file of whole objects, those fields included that a server owns: for writes by hand, never for a commit.
+pub fn read_objects(path: &RepoPath, text: Vec<u8>, limits: &Limits) -> FileReading {
+    let file = Arc::new(SourceFile { path: path.clone(), text });
+    read(&file, limits, Reader::new(&file, limits).whole())
+}
+
+fn read<'r>(file: &'r Arc<SourceFile>, limits: &'r Limits, mut reader: Reader<'r>) -> FileReading {
+    match text_of(file, limits) {
         Ok(text) => read_text(&text, limits, &mut reader),
         Err(fault) => reader.fault(*fault),
     }
@@ -77,9 +86,9 @@ fn read_text(text: &Text<'_>, limits: &Limits, reader: &mut Reader<'_>) {
     let mut spent = Spent::default();
     let mut index = 0;
     // After a document that broke off, the rest may be the other half of a text with a separator in it.
-    let (mut torn, mut breaks) = (false, false);
+    let mut breaks = false;
     for (number, chunk) in text.chunks().enumerate() {
-        (torn, breaks) = (breaks, false);
+        let torn = std::mem::take(&mut breaks);
         if chunk.text.is_empty() && chunk.bad_separator.is_none() {
             index += usize::from(number > 0);
             continue;

@@ -51,6 +51,8 @@ pub(super) struct Reader<'r> {
     more: usize,
     /// Bytes of memory that the values take, by estimate.
     pub(super) memory: usize,
+    /// Whether fields that the server owns stay.
+    whole: bool,
 }
 
 impl<'r> Reader<'r> {
@@ -64,7 +66,13 @@ impl<'r> Reader<'r> {
             warnings: Vec::new(),
             more: 0,
             memory: 0,
+            whole: false,
         }
+    }
+
+    /// Leaves fields that the server owns where they are.
+    pub(super) fn whole(self) -> Self {
+        Self { whole: true, ..self }
     }
 
     pub(super) fn finish(mut self) -> FileReading {
@@ -172,7 +180,7 @@ impl<'r> Reader<'r> {
         for Object { item, mut value } in objects {
             let start = if item.is_some() { starts.next().unwrap_or(at) } else { at };
             let mut surprising = surprises.remove(&item).unwrap_or_default();
-            let here = drop_server_owned(&mut value);
+            let here = if self.whole { Vec::new() } else { drop_server_owned(&mut value) };
             surprising.retain(|s| !here.iter().any(|path| s.pointer.is_within(path)));
             if value.get("kind").is_some_and(|kind| kind == "Secret") {
                 surprising.iter_mut().for_each(|s| s.raw = None);

@@ -1,5 +1,7 @@
 //! The receipt: what an apply did.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::base::clock::Moment;
@@ -11,22 +13,30 @@ pub const RECEIPT_VERSION: u32 = 1;
 
 /// What an apply did, as it is stored in the operation log and printed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Receipt(pub(crate) Value);
+pub struct Receipt {
+    pub(crate) json: Value,
+    pub(crate) held: Duration,
+}
 
 impl Receipt {
     /// The receipt as JSON.
     pub fn as_json(&self) -> &Value {
-        &self.0
+        &self.json
+    }
+
+    /// How long the target's write lock was held.
+    pub fn held(&self) -> Duration {
+        self.held
     }
 
     /// How many objects were written.
     pub fn writes(&self) -> u64 {
-        self.0.get("writes").and_then(Value::as_u64).unwrap_or(0)
+        self.json.get("writes").and_then(Value::as_u64).unwrap_or(0)
     }
 
     /// How many objects were deleted, those that went along included.
     pub fn deletes(&self) -> u64 {
-        self.0.get("deletes").and_then(Value::as_u64).unwrap_or(0)
+        self.json.get("deletes").and_then(Value::as_u64).unwrap_or(0)
     }
 }
 

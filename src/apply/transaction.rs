@@ -1,6 +1,6 @@
 //! The applier: inside the writer's lock it plans anew, compares, and commits everything or nothing.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -67,6 +67,8 @@ pub struct Transaction<'t> {
     writer: Box<dyn Writer + 't>,
     sealed: SealedPlan,
     options: ApplyOptions,
+    /// When the lock was had.
+    opened: Instant,
 }
 
 impl<'t> Transaction<'t> {
@@ -88,6 +90,7 @@ impl<'t> Transaction<'t> {
             (prepared.source_ids(reader.as_ref())?, reader.revision()?, early)
         };
         let writer = context.target.writer(&ids, options.lock_timeout)?;
+        let opened = Instant::now();
         let reader = writer.reader();
         let sealed = if revision.is_some() && reader.revision()? == revision {
             early
@@ -98,7 +101,7 @@ impl<'t> Transaction<'t> {
         let mut moved = binding::moved(reviewed, sealed.document());
         moved.extend(unmerged(sealed.document(), &options));
         if moved.is_empty() {
-            return Ok(Self { writer, sealed, options });
+            return Ok(Self { writer, sealed, options, opened });
         }
         let stale = moved.iter().any(|fault| fault.rule == binding::STALE_PLAN);
         Err(refused(stale, moved))
@@ -110,13 +113,13 @@ impl<'t> Transaction<'t> {
     /// If somebody asked to stop, or the target fails; the error says what was written: nothing, unless it says that it
     /// isn't known.
     pub fn commit(self, context: &Context<'_>) -> Result<Receipt, ApplyError> {
-        let Self { writer, sealed, options } = self;
+        let Self { writer, sealed, options, opened } = self;
         let batch = batch(&sealed, &options, context.clock.now());
         if context.interrupt.is_raised() {
             return Err(ApplyError::Interrupted);
         }
         let written = writer.commit(batch)?;
-        Ok(Receipt(written.receipt))
+        Ok(Receipt { json: written.receipt, held: opened.elapsed() })
     }
 }
 

@@ -39,7 +39,7 @@ fn embedded() {
     let (mut cold, mut parse, mut idle, mut large) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let applied = ten.applied_copy();
     for _ in 0..rounds {
-        parse.push(bare::parse_process(ten.tree()));
+        parse.push(bare::parse_process(&ten.tree()));
         ten.forget_target();
         cold.push(ten.plan());
         idle.push(applied.plan());
@@ -62,7 +62,7 @@ fn embedded() {
         let (measured, transaction) = ten.apply();
         whole.push(measured);
         inside.push(Measured { wall: transaction, peak_mib: 0.0 });
-        upserts.push(bare::upserts_process(ten.database(), &scratch.path().join("bare.db")));
+        upserts.push(bare::upserts_process(&ten.database(), &scratch.path().join("bare.db")));
     }
     let (whole, inside, upserts) = (median(&whole), median(&inside), median(&upserts));
     figure("apply-transaction-10000", inside.wall.as_secs_f64() * 1e3, "ms");

@@ -17,6 +17,12 @@ pub struct Measured {
 ///
 /// The peak is read off `/proc` while it runs: `VmHWM` only grows, so the last look before the end counts.
 pub fn run(command: &mut Command) -> (Measured, String) {
+    let (measured, out, _) = run_telling(command);
+    (measured, out)
+}
+
+/// The same with standard error.
+fn run_telling(command: &mut Command) -> (Measured, String, String) {
     let out = tempfile::NamedTempFile::new().expect("a file");
     let start = Instant::now();
     let mut child = command
@@ -45,7 +51,7 @@ pub fn run(command: &mut Command) -> (Measured, String) {
     drop(done);
     let peak_mib = watcher.join().expect("the watcher");
     assert!(status.success(), "{command:?} failed: {errors}");
-    (Measured { wall, peak_mib }, std::fs::read_to_string(out.path()).expect("the output"))
+    (Measured { wall, peak_mib }, std::fs::read_to_string(out.path()).expect("the output"), errors)
 }
 
 fn peak_of(status: &Path) -> Option<f64> {
@@ -104,15 +110,12 @@ impl Holdfast {
         run(self.command().args(["plan", "-q", "--out"]).arg(self.home.join("bench.plan.json"))).0
     }
 
-    /// Applies to a fresh target; also how long BEGIN to COMMIT took, as the receipt's log line says.
+    /// Applies to a fresh target; also how long the write lock was held, BEGIN to COMMIT, as `-v` tells.
     pub fn apply(&self) -> (Measured, Duration) {
-        let times = self.home.join("times");
-        let mut command = self.command();
-        command.args(["apply", "--yes", "-q"]).env("HOLDFAST_TIMES", &times);
-        let (measured, _) = run(&mut command);
-        let text = std::fs::read_to_string(&times).expect("the times");
-        let micros = text.lines().find_map(|line| line.strip_prefix("transaction ")).expect("a time");
-        (measured, Duration::from_micros(micros.parse().expect("a number")))
+        let (measured, _, told) = run_telling(self.command().args(["apply", "--yes", "-v"]));
+        let line = told.lines().find_map(|line| line.split_once("lock was held for ")).expect("a time").1;
+        let micros = line.split(' ').next().expect("a number").parse().expect("a number");
+        (measured, Duration::from_micros(micros))
     }
 
     /// The same repository with a target on which everything is applied.

@@ -180,6 +180,7 @@ impl Apply<'_> {
     ) -> Result<Exit, Stop> {
         match applied {
             Ok(receipt) => {
+                self.output.detail(&format!("the write lock was held for {} us", receipt.held().as_micros()));
                 match self.format {
                     Format::Json => self.output.json(receipt.as_json())?,
                     _ => self.output.data(&report::receipt(receipt.as_json()))?,

@@ -16,7 +16,7 @@ use crate::base::resource::ResourceId;
 use crate::inventory::{OWNER_ANNOTATION, OwnerMark, Released, Row, SourceRecord};
 use crate::plan::document::PlanDocument;
 use crate::plan::{Intent, RowChange, SealedPlan, SealedSource, Step, binding};
-use crate::target::{Batch, Reader, SourceCommit, TargetError, Write, Writer};
+use crate::target::{Batch, Reader, SourceCommit, Staged, TargetError, Write, Writer};
 
 /// How an apply is done.
 #[derive(Debug, Clone)]
@@ -65,8 +65,7 @@ impl From<TargetError> for ApplyError {
 #[must_use = "a transaction that isn't committed writes nothing"]
 pub struct Transaction<'t> {
     writer: Box<dyn Writer + 't>,
-    sealed: SealedPlan,
-    options: ApplyOptions,
+    staged: Staged,
     /// When the lock was had.
     opened: Instant,
 }
@@ -87,24 +86,24 @@ impl<'t> Transaction<'t> {
             let reader = context.target.reader()?;
             check(reader.as_ref(), prepared, reviewed, &options)?;
             let early = planned(prepared, reader.as_ref(), context)?;
+            still_so(reviewed, &early, &options)?;
+            let early = batch(&early, &options, context.clock.now());
             (prepared.source_ids(reader.as_ref())?, reader.revision()?, early)
         };
+        // If somebody writes meanwhile this may fail by what they wrote; then the plan made inside the lock says so better.
+        let early = if revision.is_some() { context.target.stage(early) } else { Ok(early.into()) };
         let writer = context.target.writer(&ids, options.lock_timeout)?;
         let opened = Instant::now();
         let reader = writer.reader();
-        let sealed = if revision.is_some() && reader.revision()? == revision {
-            early
+        let staged = if revision.is_some() && reader.revision()? == revision {
+            early?
         } else {
             check(reader, prepared, reviewed, &options)?;
-            planned(prepared, reader, context)?
+            let sealed = planned(prepared, reader, context)?;
+            still_so(reviewed, &sealed, &options)?;
+            batch(&sealed, &options, context.clock.now()).into()
         };
-        let mut moved = binding::moved(reviewed, sealed.document());
-        moved.extend(unmerged(sealed.document(), &options));
-        if moved.is_empty() {
-            return Ok(Self { writer, sealed, options, opened });
-        }
-        let stale = moved.iter().any(|fault| fault.rule == binding::STALE_PLAN);
-        Err(refused(stale, moved))
+        Ok(Self { writer, staged, opened })
     }
 
     /// Commits everything, or nothing.
@@ -113,14 +112,24 @@ impl<'t> Transaction<'t> {
     /// If somebody asked to stop, or the target fails; the error says what was written: nothing, unless it says that it
     /// isn't known.
     pub fn commit(self, context: &Context<'_>) -> Result<Receipt, ApplyError> {
-        let Self { writer, sealed, options, opened } = self;
-        let batch = batch(&sealed, &options, context.clock.now());
+        let Self { writer, staged, opened } = self;
         if context.interrupt.is_raised() {
             return Err(ApplyError::Interrupted);
         }
-        let written = writer.commit(batch)?;
+        let written = writer.commit(staged)?;
         Ok(Receipt { json: written.receipt, held: opened.elapsed() })
     }
+}
+
+/// Whether the plan as it is now is the one that was reviewed.
+fn still_so(reviewed: &PlanDocument, now: &SealedPlan, options: &ApplyOptions) -> Result<(), ApplyError> {
+    let mut moved = binding::moved(reviewed, now.document());
+    moved.extend(unmerged(now.document(), options));
+    if moved.is_empty() {
+        return Ok(());
+    }
+    let stale = moved.iter().any(|fault| fault.rule == binding::STALE_PLAN);
+    Err(refused(stale, moved))
 }
 
 /// What must be so before anything is planned: the first questions come first.

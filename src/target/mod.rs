@@ -12,4 +12,4 @@ pub use error::TargetError;
 pub use port::{
     Atomicity, Contents, DryRunner, Head, History, HistoryEntry, Live, LogLine, Reader, Target, TargetKind, Writer,
 };
-pub use write::{Batch, SourceCommit, Verdict, Write, Written};
+pub use write::{Batch, SourceCommit, Staged, Verdict, Write, Written};

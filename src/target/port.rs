@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::TargetError;
-use super::write::{Batch, Verdict, Write, Written};
+use super::write::{Batch, Staged, Verdict, Write, Written};
 use crate::base::clock::Moment;
 use crate::base::ids::{ObjectUid, PlanId, SourceId, TargetIdentity};
 use crate::base::pointer::Pointer;
@@ -167,10 +167,11 @@ pub trait Writer {
     /// The view inside this writer's own lock: what it says can't change before the commit.
     fn reader(&self) -> &dyn Reader;
     /// Writes everything of one apply and makes it last. It consumes the writer: a transaction can't commit twice.
+    /// A batch that was staged on another revision than this writer's is refused: stage it anew, or commit it as it is.
     ///
     /// # Errors
     /// [`TargetError::Unknown`] if it can't be told whether it took place; any other error wrote nothing.
-    fn commit(self: Box<Self>, batch: Batch) -> Result<Written, TargetError>;
+    fn commit(self: Box<Self>, staged: Staged) -> Result<Written, TargetError>;
 }
 
 /// A control plane.
@@ -191,6 +192,13 @@ pub trait Target: Send + Sync {
     /// # Errors
     /// If it can't be reached.
     fn dry_runner(&self) -> Result<Box<dyn DryRunner + '_>, TargetError>;
+    /// Works out as much of a batch as can be without the lock, for a writer that sees the same [`Reader::revision`].
+    ///
+    /// # Errors
+    /// Those of [`Writer::commit`] that show by now.
+    fn stage(&self, batch: Batch) -> Result<Staged, TargetError> {
+        Ok(batch.into())
+    }
     /// Takes the lock of these Sources and opens a writer.
     ///
     /// # Errors

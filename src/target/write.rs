@@ -1,5 +1,8 @@
 //! What an apply hands to a writer.
 
+use std::any::Any;
+use std::fmt;
+
 use serde_json::Value;
 
 use crate::base::clock::Moment;
@@ -109,6 +112,27 @@ pub struct Batch {
     /// The receipt, as it is stored and printed. In its list `changes` the writer fills in `uid` and `version` of each
     /// entry whose `id` is a resource that it wrote.
     pub receipt: Value,
+}
+
+/// A batch with what an adapter worked out before it takes the lock, so that the lock is held for the writing alone.
+///
+/// A batch as it is can be committed too: then all is worked out inside the lock.
+pub struct Staged {
+    pub(crate) batch: Batch,
+    /// The adapter's own, made by its `stage` and understood by its writer.
+    pub(crate) work: Option<Box<dyn Any + Send>>,
+}
+
+impl From<Batch> for Staged {
+    fn from(batch: Batch) -> Self {
+        Self { batch, work: None }
+    }
+}
+
+impl fmt::Debug for Staged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Staged").field("apply", &self.batch.apply).finish_non_exhaustive()
+    }
 }
 
 /// What one write came to.

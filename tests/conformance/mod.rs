@@ -161,7 +161,7 @@ fn a_write_that_does_not_meet_what_was_planned(on: &dyn Fixture) {
         let about = write.id().clone();
         batch.writes.push(write);
         shop.declare(&mut batch, writer.reader(), &config("last", "1"));
-        match writer.commit(batch).unwrap_err() {
+        match writer.commit(batch.into()).unwrap_err() {
             TargetError::Precondition { id, .. } => assert_eq!(id, about),
             other => panic!("{shown}: {other}"),
         }
@@ -177,7 +177,7 @@ fn another_serial_writes_nothing(on: &dyn Fixture) {
     let mut batch = shop.batch(writer.reader());
     shop.declare(&mut batch, writer.reader(), &config("b", "1"));
     batch.sources[0].serial_before = 0;
-    writer.commit(batch).unwrap_err();
+    writer.commit(batch.into()).unwrap_err();
     assert_eq!(state(on, &shop), was);
 }
 
@@ -188,13 +188,13 @@ fn a_plan_for_one_use_is_applied_once(on: &dyn Fixture) {
     shop.declare(&mut batch, writer.reader(), &config("a", "1"));
     let plan = batch.plan.clone();
     assert!(!writer.reader().was_applied(&plan).unwrap());
-    writer.commit(batch).unwrap();
+    writer.commit(batch.into()).unwrap();
     let again = |single_use: bool, shop: &mut Shop| {
         let writer = on.target().writer(&[], WAIT).unwrap();
         assert!(writer.reader().was_applied(&plan).unwrap());
         let mut batch = shop.batch(writer.reader());
         (batch.plan, batch.single_use) = (plan.clone(), single_use);
-        writer.commit(batch)
+        writer.commit(batch.into())
     };
     again(true, &mut shop).unwrap_err();
     again(false, &mut shop).unwrap();
@@ -219,7 +219,7 @@ fn a_delete_takes_exactly_what_it_names(on: &dyn Fixture) {
         let mut batch = shop.batch(writer.reader());
         shop.remove(&mut batch, writer.reader(), &id("ConfigMap/gone/ours"), &[]);
         shop.remove(&mut batch, writer.reader(), &id("Namespace/gone"), cascade);
-        writer.commit(batch)
+        writer.commit(batch.into())
     };
     for wrong in [&[][..], &["ConfigMap/gone/theirs", "ConfigMap/gone/more"], &["ConfigMap/gone/ours"]] {
         assert!(matches!(attempt(&mut shop, wrong), Err(TargetError::Precondition { .. })), "{wrong:?}");
@@ -241,7 +241,7 @@ fn a_definition_and_its_objects(on: &dyn Fixture) {
     let definition = id("CustomResourceDefinition.apiextensions.k8s.io/widgets.example.com");
     shop.remove(&mut batch, writer.reader(), &id("Widget.example.com/shop/w"), &[]);
     shop.remove(&mut batch, writer.reader(), &definition, &[]);
-    writer.commit(batch).unwrap();
+    writer.commit(batch.into()).unwrap();
     assert!(
         on.target()
             .reader()
@@ -274,7 +274,7 @@ fn what_only_a_deleted_object_owned_goes_along(on: &dyn Fixture) {
         let writer = on.target().writer(&[], WAIT).unwrap();
         let mut batch = shop.batch(writer.reader());
         shop.remove(&mut batch, writer.reader(), &id("ConfigMap/shop/owner"), cascade);
-        writer.commit(batch)
+        writer.commit(batch.into())
     };
     attempt(&mut shop, &[]).unwrap_err();
     attempt(&mut shop, &["ConfigMap/shop/child", "ConfigMap/shop/grandchild"]).unwrap();
@@ -292,7 +292,7 @@ fn a_replace_makes_a_new_uid(on: &dyn Fixture) {
     let declared = shop.marked(&config("a", "2"), &batch.apply);
     batch.sources[0].upserts.push(shop.row(&declared));
     batch.writes.push(Write::Replace { id: old.id.clone(), uid: old.uid.clone(), version: old.version, declared });
-    let written = writer.commit(batch).unwrap();
+    let written = writer.commit(batch.into()).unwrap();
     let new = live(on.target(), &id("ConfigMap/shop/a")).unwrap();
     assert_ne!(new.head.uid, old.uid);
     assert_eq!((&written.objects[0].1, &new.object["data"]["v"]), (&new.head.uid, &json!("2")));
@@ -314,7 +314,7 @@ fn an_object_made_again_by_hand_is_not_deleted(on: &dyn Fixture) {
     let mut batch = shop.batch(writer.reader());
     batch.writes.push(Write::Delete { warrant, version, cascade: vec![] });
     batch.sources[0].removed.push(named.clone());
-    assert!(matches!(writer.commit(batch), Err(TargetError::Precondition { .. })));
+    assert!(matches!(writer.commit(batch.into()), Err(TargetError::Precondition { .. })));
     assert_ne!(live(on.target(), &named).unwrap().head.uid, before.head.uid);
 }
 
@@ -326,7 +326,7 @@ fn an_unmark_leaves_everything_else(on: &dyn Fixture) {
     let mut batch = shop.batch(writer.reader());
     batch.writes.push(Write::Unmark { id: old.id.clone(), uid: old.uid.clone(), version: old.version });
     batch.sources[0].removed.push(old.id.clone());
-    writer.commit(batch).unwrap();
+    writer.commit(batch.into()).unwrap();
     let new = live(on.target(), &old.id).unwrap();
     assert_eq!((new.head.uid, new.head.mark), (old.uid, Ok(None)));
     assert_eq!(new.object["data"], json!({"v": "1"}));
@@ -346,7 +346,7 @@ fn released_rows_stay_readable(on: &dyn Fixture) {
         at: batch.at,
     };
     batch.sources[0].released.push(released.clone());
-    writer.commit(batch).unwrap();
+    writer.commit(batch.into()).unwrap();
     let reader = on.target().reader().unwrap();
     assert!(reader.inventory(&shop.source).unwrap().rows.is_empty());
     assert_eq!(reader.released(&shop.source).unwrap(), [released]);
@@ -405,7 +405,7 @@ fn the_log_names_nothing_below_a_sensitive_place(on: &dyn Fixture) {
     let mut batch = shop.batch(writer.reader());
     shop.declare(&mut batch, writer.reader(), &object);
     batch.sources[0].upserts[0].sensitive = vec![holdfast::base::pointer::Pointer::of(["data"])];
-    writer.commit(batch).unwrap();
+    writer.commit(batch.into()).unwrap();
     let lines = on.target().reader().unwrap().log(&id("ConfigMap/shop/a")).unwrap();
     let fields: Vec<&str> = lines[0].fields.iter().map(|field| field.as_str()).collect();
     assert_eq!(fields, ["/data", "/metadata/annotations/holdfast.dev~1owner"]);
@@ -467,6 +467,6 @@ fn an_apply_that_changes_nothing_moves_no_version(on: &dyn Fixture) {
     let (uid, version) = (before.head.uid.clone(), before.head.version.clone());
     batch.sources[0].upserts.push(shop.row(&config("a", "1")));
     batch.writes.push(Write::Apply { id: before.head.id.clone(), uid, version, declared, declared_before: None });
-    writer.commit(batch).unwrap();
+    writer.commit(batch.into()).unwrap();
     assert_eq!(live(on.target(), &id("ConfigMap/shop/a")).unwrap(), before);
 }

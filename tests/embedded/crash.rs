@@ -56,7 +56,7 @@ fn second(target: &Embedded, shop: &mut Shop) {
     for gone in ["ConfigMap/shop/gone-1", "ConfigMap/shop/gone-2"] {
         shop.remove(&mut batch, writer.reader(), &id(gone), &[]);
     }
-    writer.commit(batch).unwrap();
+    writer.commit(batch.into()).unwrap();
 }
 
 fn settle(store: &Store, shop: &mut Shop, expected: Option<&str>) {

@@ -319,7 +319,7 @@ impl<'w> Work<'w> {
         };
         let details = json!({ "objects": self.lines.into_values().collect::<Vec<_>>() });
         self.view.set_counter(self.counter)?;
-        self.view.put_entry(self.entry, entry, &details)
+        self.view.put_entry(self.entry, entry, &details.to_string())
     }
 }
 

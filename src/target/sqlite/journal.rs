@@ -37,14 +37,14 @@ impl View {
     }
 
     /// Writes an entry; its ID. One without an ID gets its number as one.
-    pub(super) fn put_entry(&self, key: i64, mut entry: HistoryEntry, details: &Value) -> Result<String, TargetError> {
+    pub(super) fn put_entry(&self, key: i64, mut entry: HistoryEntry, details: &str) -> Result<String, TargetError> {
         if entry.id.is_empty() {
             entry.id = key.to_string();
         }
         let put = "INSERT INTO entry (key, id, operation, plan, entry, details) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let plan = entry.plan.as_ref().map(PlanId::as_str);
         let text = self.written(&entry)?;
-        let row = params![key, entry.id, entry.operation, plan, text, details.to_string()];
+        let row = params![key, entry.id, entry.operation, plan, text, details];
         self.conn.execute(put, row).map_err(|e| self.name.writing(e))?;
         Ok(entry.id)
     }

@@ -18,6 +18,7 @@ mod records;
 mod store;
 mod strict;
 mod view;
+mod work;
 mod writer;
 
 use std::path::Path;
@@ -28,10 +29,11 @@ use serde_json::Value;
 use self::failure::Name;
 use self::open::Purpose;
 use self::view::View;
+use self::work::Work;
 use self::writer::Transaction;
 use super::error::TargetError;
 use super::port::{Atomicity, DryRunner, HistoryEntry, Reader, Target, TargetKind, Writer};
-use super::write::{Verdict, Write};
+use super::write::{Batch, Staged, Verdict, Write};
 use crate::base::clock::Moment;
 use crate::base::failpoint;
 use crate::base::ids::SourceId;
@@ -136,6 +138,13 @@ impl Target for Embedded {
         Ok(Box::new(NoAdmission))
     }
 
+    fn stage(&self, batch: Batch) -> Result<Staged, TargetError> {
+        let view = self.view()?;
+        let mut batch = batch;
+        let work = Work::make(&view, &mut batch)?;
+        Ok(Staged { batch, work: Some(Box::new(work)) })
+    }
+
     fn writer(&self, _sources: &[SourceId], wait: Duration) -> Result<Box<dyn Writer + '_>, TargetError> {
         failpoint::hit(failpoint::BEFORE_BEGIN);
         let view = self.begin(wait)?;
@@ -146,7 +155,7 @@ impl Target for Embedded {
     fn note(&self, entry: HistoryEntry, details: Value) -> Result<(), TargetError> {
         let view = self.begin(self.wait)?;
         let at = entry.at;
-        let id = view.put_entry(view.next_entry()?, entry, &details)?;
+        let id = view.put_entry(view.next_entry()?, entry, &details.to_string())?;
         writer::finish(self, view, &id, at)
     }
 }

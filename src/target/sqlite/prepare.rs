@@ -1,7 +1,5 @@
 //! What becomes of an object by a write: worked out on all cores, while others are being stored.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::object::{self, Stamp};
@@ -10,7 +8,7 @@ use super::store::Formed;
 use super::strict;
 use super::view::Stored;
 use crate::base::clock::Moment;
-use crate::base::ids::{Digest, Manager, ObjectUid};
+use crate::base::ids::{Manager, ObjectUid};
 use crate::base::pointer::Pointer;
 use crate::base::resource::{GroupVersionKind, ResourceId};
 use crate::base::sensitive;
@@ -26,8 +24,6 @@ const MANAGER: &str = "holdfast";
 pub(super) struct Context<'a> {
     pub(super) catalog: &'a Catalog,
     pub(super) at: Moment,
-    /// The inventory rows of what is written.
-    pub(super) rows: HashMap<ResourceId, Row>,
 }
 
 /// A write, with the object that it meets and the version that it makes.
@@ -35,6 +31,8 @@ pub(super) struct Item {
     pub(super) write: Write,
     pub(super) live: Option<Stored>,
     pub(super) version: i64,
+    /// Its inventory row, and the place of its Source in the batch.
+    pub(super) row: Option<(usize, Row)>,
 }
 
 /// What is to be stored.
@@ -48,14 +46,25 @@ pub(super) struct Ready {
     pub(super) formed: Option<Formed>,
     /// The fields that changed, as JSON.
     pub(super) fields: Option<String>,
-    /// The text of the inventory row.
-    pub(super) row: Option<String>,
+    /// The text of the inventory row, and the place of its Source in the batch.
+    pub(super) row: Option<(usize, String)>,
+}
+
+impl Ready {
+    /// UID and version of the object once it is stored.
+    pub(super) fn after(&self) -> (&str, i64) {
+        match (&self.formed, &self.before) {
+            (Some(formed), _) => (&formed.uid, formed.version),
+            (None, Some((_, uid, version))) => (uid, *version),
+            (None, None) => ("", 0),
+        }
+    }
 }
 
 impl Context<'_> {
     /// Works out one write.
     pub(super) fn prepare(&self, item: Item) -> Result<Ready, TargetError> {
-        let Item { write, live, version } = item;
+        let Item { write, live, version, row } = item;
         let before = live.as_ref().map(|stored| (stored.key, stored.uid.clone(), stored.version));
         let old = match &live {
             None => None,
@@ -65,17 +74,17 @@ impl Context<'_> {
             Write::Create { id, declared } => {
                 let (schema, new) = self.declared(&id, declared, None)?;
                 let uid = uuid::Uuid::new_v4().to_string();
-                self.made(id, "created", &schema, new, (&uid, version), before)
+                self.made(id, "created", &schema, (new, row), (&uid, version), before)
             }
             Write::Replace { id, declared, .. } => {
                 let (schema, new) = self.declared(&id, declared, None)?;
                 let uid = uuid::Uuid::new_v4().to_string();
-                self.made(id, "replaced", &schema, new, (&uid, version), before)
+                self.made(id, "replaced", &schema, (new, row), (&uid, version), before)
             }
             Write::Apply { id, declared, .. } => {
                 let (Some(old), Some(before)) = (old, before) else { return Err(bad(&id, "it isn't there")) };
                 let (schema, new) = self.declared(&id, declared, Some(&old))?;
-                self.changed(id, "updated", Some(&schema), &old, new, (version, before))
+                self.changed(id, "updated", Some(&schema), &old, (new, row), (version, before))
             }
             Write::Unmark { id, .. } => {
                 let (Some(old), Some(before)) = (old, before) else { return Err(bad(&id, "it isn't there")) };
@@ -84,7 +93,7 @@ impl Context<'_> {
                 let manager = Manager::new(MANAGER);
                 let new = merge::update(schema.as_deref(), Some(&old), &new, &manager, self.at)
                     .map_err(|e| bad(&id, &e.to_string()))?;
-                self.changed(id, "released", schema.as_deref(), &old, new, (version, before))
+                self.changed(id, "released", schema.as_deref(), &old, (new, row), (version, before))
             }
             Write::Delete { warrant, .. } => Err(bad(warrant.id(), "a delete is not prepared")),
         }
@@ -117,13 +126,13 @@ impl Context<'_> {
         id: ResourceId,
         operation: &'static str,
         schema: &KindSchema,
-        mut new: Value,
+        (mut new, row): (Value, Option<(usize, Row)>),
         (uid, version): (&str, i64),
         before: Option<(i64, String, i64)>,
     ) -> Result<Ready, TargetError> {
         object::stamp(&mut new, &Stamp { uid, generation: 1, created: &self.at.rfc3339() });
         object::set_version(&mut new, version);
-        let row = self.row(&id, Some(schema), &new, uid, version)?;
+        let row = row_text(&id, row, Some(schema), &new, (uid, version))?;
         Ok(Ready { id, operation, before, formed: Some(Formed::new(&mut new, uid, version)), fields: None, row })
     }
 
@@ -133,11 +142,11 @@ impl Context<'_> {
         operation: &'static str,
         schema: Option<&KindSchema>,
         old: &Value,
-        mut new: Value,
+        (mut new, row): (Value, Option<(usize, Row)>),
         (version, before): (i64, (i64, String, i64)),
     ) -> Result<Ready, TargetError> {
         if new == *old {
-            let row = self.row(&id, schema, old, &before.1, before.2)?;
+            let row = row_text(&id, row, schema, old, (&before.1, before.2))?;
             return Ok(Ready { id, operation, before: Some(before), formed: None, fields: None, row });
         }
         let generation = object::generation(old, &new);
@@ -146,38 +155,31 @@ impl Context<'_> {
         }
         object::set_version(&mut new, version);
         // Below a sensitive place the log names nothing: keys can be telling too.
-        let extra = self.rows.get(&id).map_or(&[][..], |row| &row.sensitive);
+        let extra = row.as_ref().map_or(&[][..], |(_, row)| &row.sensitive);
         let cut: Vec<Pointer> = [old, &new].iter().flat_map(|object| sensitive::pointers(object, extra)).collect();
         let fields = paths::changed(old, &new, &cut);
         let fields = serde_json::to_string(&fields).map_err(|e| bad(&id, &e.to_string()))?;
-        let row = self.row(&id, schema, &new, &before.1, version)?;
+        let row = row_text(&id, row, schema, &new, (&before.1, version))?;
         let formed = Formed::new(&mut new, &before.1, version);
         Ok(Ready { id, operation, before: Some(before), formed: Some(formed), fields: Some(fields), row })
     }
-
-    /// The inventory row, with what only the write can say.
-    fn row(
-        &self,
-        id: &ResourceId,
-        schema: Option<&KindSchema>,
-        object: &Value,
-        uid: &str,
-        version: i64,
-    ) -> Result<Option<String>, TargetError> {
-        let (Some(row), Some(schema)) = (self.rows.get(id), schema) else { return Ok(None) };
-        let fields = FieldSet::from_fields_v1(&row.fields).map_err(|e| bad(id, &e.to_string()))?;
-        let row = Row {
-            uid: ObjectUid::parse(uid).map_err(|e| bad(id, &e.to_string()))?,
-            version: version.to_string(),
-            seen: seen(schema, object, &fields, row),
-            ..row.clone()
-        };
-        serde_json::to_string(&row).map(Some).map_err(|e| bad(id, &e.to_string()))
-    }
 }
 
-fn seen(schema: &KindSchema, object: &Value, fields: &FieldSet, row: &Row) -> Digest {
-    seen_digest(Some(schema), object, fields, &row.sensitive)
+/// The inventory row, with what only the write can say.
+fn row_text(
+    id: &ResourceId,
+    row: Option<(usize, Row)>,
+    schema: Option<&KindSchema>,
+    object: &Value,
+    (uid, version): (&str, i64),
+) -> Result<Option<(usize, String)>, TargetError> {
+    let Some((source, mut row)) = row else { return Ok(None) };
+    let fields = FieldSet::from_fields_v1(&row.fields).map_err(|e| bad(id, &e.to_string()))?;
+    row.uid = ObjectUid::parse(uid).map_err(|e| bad(id, &e.to_string()))?;
+    row.version = version.to_string();
+    row.seen = seen_digest(schema, object, &fields, &row.sensitive);
+    let text = serde_json::to_string(&row).map_err(|e| bad(id, &e.to_string()))?;
+    Ok(Some((source, text)))
 }
 
 fn bad(id: &ResourceId, reason: &str) -> TargetError {

@@ -18,8 +18,7 @@ impl Reader for View {
     }
 
     fn revision(&self) -> Result<Option<String>, TargetError> {
-        // The log's length moves with notes, the counter with objects; a commit moves both.
-        Ok(Some(format!("{}.{}", self.counter()?, self.next_entry()?)))
+        self.revision_text().map(Some)
     }
 
     fn sources(&self) -> Result<Vec<SourceRecord>, TargetError> {

@@ -34,6 +34,11 @@ impl View {
         self.conn.query_row(ask, (), |row| row.get(0)).map_err(|e| self.name.reading(e))
     }
 
+    /// What differs after every commit: the log's length moves with notes, the counter with objects, both with an apply.
+    pub(super) fn revision_text(&self) -> Result<String, TargetError> {
+        Ok(format!("{}.{}", self.counter()?, self.next_entry()?))
+    }
+
     /// Sets the counter.
     pub(super) fn set_counter(&self, revision: i64) -> Result<(), TargetError> {
         self.conn.execute("UPDATE meta SET revision = ?1", [revision]).map_err(|e| self.name.writing(e))?;

@@ -64,12 +64,47 @@ pub(super) fn namespace(id: &ResourceId) -> &str {
 impl View {
     fn head(&self, row: &SqlRow<'_>) -> Result<Head, TargetError> {
         let read = || -> rusqlite::Result<Option<Head>> {
-            let text = |at: usize| row.get_ref(at)?.as_str_or_null().map_err(rusqlite::Error::from);
             let uid = row.get_ref(4)?.as_str()?;
-            let (mark, owners): (Option<&str>, Option<&str>) = (text(6)?, text(7)?);
+            let mark = row.get_ref(6)?.as_str_or_null()?;
+            let owners = row.get_ref(7)?.as_str_or_null()?;
             Ok(object::head(resource(row)?, uid, row.get(5)?, mark, owners))
         };
         read().map_err(|e| self.name.reading(e))?.ok_or_else(|| self.name.damaged("an identity can't be read"))
+    }
+
+    /// Hands over every row of those that exist, read by a query that selects [`HEAD`] first. Many are found by reading the
+    /// whole table, few one by one.
+    fn each(
+        &self,
+        (columns, from): (&str, &str),
+        ids: &[&ResourceId],
+        mut take: impl FnMut(&SqlRow<'_>) -> Result<(), TargetError>,
+    ) -> Result<(), TargetError> {
+        let sql = |e| self.name.reading(e);
+        let ask = format!("SELECT {columns} FROM {from} WHERE r.uid IS NOT NULL");
+        if i64::try_from(ids.len()).unwrap_or(i64::MAX).saturating_mul(4) >= self.bound()? {
+            let asked: HashSet<[&str; 4]> =
+                ids.iter().map(|id| [&id.kind, namespace(id), &id.name, &id.group]).collect();
+            let mut statement = self.conn.prepare_cached(&ask).map_err(sql)?;
+            let mut rows = statement.query(()).map_err(sql)?;
+            while let Some(row) = rows.next().map_err(sql)? {
+                let text =
+                    |at: usize| row.get_ref(at).and_then(|value| value.as_str().map_err(Into::into)).map_err(sql);
+                if asked.contains(&[text(1)?, text(2)?, text(3)?, text(0)?]) {
+                    take(row)?;
+                }
+            }
+            return Ok(());
+        }
+        let ask = format!("{ask} AND r.grp = ?1 AND r.kind = ?2 AND r.namespace = ?3 AND r.name = ?4");
+        let mut statement = self.conn.prepare_cached(&ask).map_err(sql)?;
+        for id in ids {
+            let mut rows = statement.query(params![id.group, id.kind, namespace(id), id.name]).map_err(sql)?;
+            if let Some(row) = rows.next().map_err(sql)? {
+                take(row)?;
+            }
+        }
+        Ok(())
     }
 
     /// The greatest key of any resource: an upper bound of their number.
@@ -78,34 +113,14 @@ impl View {
         self.conn.query_row(ask, (), |row| row.get(0)).map_err(|e| self.name.reading(e))
     }
 
-    /// The identities of those that exist. Many are found by reading the whole table, few one by one.
+    /// The identities of those that exist.
     pub(super) fn find_heads(&self, ids: &[&ResourceId]) -> Result<HashMap<ResourceId, Head>, TargetError> {
         let mut found = HashMap::with_capacity(ids.len());
-        let sql = |e| self.name.reading(e);
-        if i64::try_from(ids.len()).unwrap_or(i64::MAX).saturating_mul(4) >= self.bound()? {
-            let asked: HashSet<&ResourceId> = ids.iter().copied().collect();
-            let ask = format!("SELECT {HEAD} FROM resource r WHERE uid IS NOT NULL");
-            let mut statement = self.conn.prepare_cached(&ask).map_err(sql)?;
-            let mut rows = statement.query(()).map_err(sql)?;
-            while let Some(row) = rows.next().map_err(sql)? {
-                let id = resource(row).map_err(sql)?;
-                if asked.contains(&id) {
-                    found.insert(id, self.head(row)?);
-                }
-            }
-            return Ok(found);
-        }
-        let ask = format!(
-            "SELECT {HEAD} FROM resource r
-             WHERE grp = ?1 AND kind = ?2 AND namespace = ?3 AND name = ?4 AND uid IS NOT NULL"
-        );
-        let mut statement = self.conn.prepare_cached(&ask).map_err(sql)?;
-        for id in ids {
-            let mut rows = statement.query(params![id.group, id.kind, namespace(id), id.name]).map_err(sql)?;
-            if let Some(row) = rows.next().map_err(sql)? {
-                found.insert((*id).clone(), self.head(row)?);
-            }
-        }
+        self.each((HEAD, "resource r"), ids, |row| {
+            let head = self.head(row)?;
+            found.insert(head.id.clone(), head);
+            Ok(())
+        })?;
         Ok(found)
     }
 
@@ -124,17 +139,19 @@ impl View {
 
     /// Those that exist, whole. Bodies are parsed on all cores.
     pub(super) fn find_objects(&self, ids: &[&ResourceId]) -> Result<HashMap<ResourceId, Live>, TargetError> {
-        let mut found = Vec::with_capacity(ids.len());
-        for (id, head) in self.find_heads(ids)? {
-            let stored = self.stored(&id)?.ok_or_else(|| damaged(&self.name, &id))?;
-            found.push((id, head, stored));
-        }
+        let mut found: Vec<(Head, i64, String)> = Vec::with_capacity(ids.len());
+        let columns = format!("{HEAD}, b.body");
+        self.each((&columns, "resource r LEFT JOIN body b USING (key)"), ids, |row| {
+            let sql = |e| self.name.reading(e);
+            found.push((self.head(row)?, row.get(5).map_err(sql)?, row.get(8).map_err(sql)?));
+            Ok(())
+        })?;
         let name = &self.name;
         found
             .into_par_iter()
-            .map(|(id, head, stored)| match stored.object() {
-                Some(object) => Ok((id, Live { head, object })),
-                None => Err(damaged(name, &id)),
+            .map(|(head, version, body)| match parse(&body, version) {
+                Some(object) => Ok((head.id.clone(), Live { head, object })),
+                None => Err(damaged(name, &head.id)),
             })
             .collect()
     }

@@ -2,25 +2,18 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use rayon::prelude::*;
-use serde_json::Value;
-
 use super::Embedded;
 use super::journal::APPLY;
-use super::prepare::{Context, Item, Ready};
+use super::prepare::Ready;
 use super::strict;
 use super::view::{CRD, View};
+use super::work::{Step, Work, moved};
 use crate::base::clock::Moment;
 use crate::base::failpoint;
 use crate::base::ids::{ObjectUid, SourceId};
 use crate::base::resource::{GroupKind, ResourceId};
-use crate::inventory::{PruneWarrant, Row};
-use crate::schema::Catalog;
-use crate::schema::crd::Crd;
-use crate::target::{Batch, Contents, Head, HistoryEntry, Reader, SourceCommit, TargetError, Write, Writer, Written};
-
-/// How many writes are worked out while as many are being stored.
-const CHUNK: usize = 256;
+use crate::inventory::PruneWarrant;
+use crate::target::{Batch, Contents, Head, HistoryEntry, Reader, SourceCommit, Staged, TargetError, Writer, Written};
 
 /// A transaction that holds the write lock.
 pub(super) struct Transaction<'t> {
@@ -33,13 +26,23 @@ impl Writer for Transaction<'_> {
         &self.view
     }
 
-    fn commit(self: Box<Self>, batch: Batch) -> Result<Written, TargetError> {
+    fn commit(self: Box<Self>, staged: Staged) -> Result<Written, TargetError> {
         let Self { target, view } = *self;
-        let (apply, at) = (batch.apply.clone(), batch.at);
+        let Staged { mut batch, work } = staged;
+        let work = match work {
+            None => Work::make(&view, &mut batch)?,
+            Some(work) => match work.downcast::<Work>() {
+                // It was all checked on the revision that is still the present one.
+                Ok(work) if work.revision == view.revision_text()? => *work,
+                Ok(_) => return Err(view.name.write_failed("the target was written since this was staged")),
+                Err(_) => return Err(view.name.write_failed("what was staged is another target's")),
+            },
+        };
+        failpoint::hit(failpoint::AFTER_CHECKS);
         // On an error the connection goes, and the transaction with it.
-        let written = Apply::new(&view, batch)?.run()?;
+        let written = Apply::new(&view, &batch, work.counter)?.run(work)?;
         failpoint::hit(failpoint::BEFORE_COMMIT);
-        finish(target, view, apply.as_str(), at)?;
+        finish(target, view, batch.apply.as_str(), batch.at)?;
         failpoint::hit(failpoint::AFTER_COMMIT);
         Ok(written)
     }
@@ -61,135 +64,57 @@ pub(super) fn finish(target: &Embedded, view: View, entry: &str, at: Moment) -> 
     }
 }
 
-/// What is known of an object that was written.
-struct Outcome {
-    key: i64,
-    uid: String,
-    version: i64,
-    row: Option<String>,
-}
-
 struct Apply<'v> {
     view: &'v View,
-    batch: Batch,
-    /// The counter; each write gets the next.
+    batch: &'v Batch,
+    /// The counter; each delete gets the next.
     counter: i64,
     entry: i64,
+    /// The keys of the batch's Sources.
+    sources: Vec<i64>,
     namespaces: HashSet<String>,
-    written: HashMap<ResourceId, Outcome>,
-    order: Vec<ResourceId>,
+    written: Vec<(ResourceId, ObjectUid, String)>,
     /// What was deleted, with its key and UID.
     deleted: HashMap<ResourceId, (i64, ObjectUid)>,
 }
 
 impl<'v> Apply<'v> {
-    fn new(view: &'v View, batch: Batch) -> Result<Self, TargetError> {
+    fn new(view: &'v View, batch: &'v Batch, counter: i64) -> Result<Self, TargetError> {
         let namespaces = view.list_heads(&Contents::Kind(GroupKind::new("", "Namespace")))?;
+        let sources = batch.sources.iter().map(|commit| view.put_source(&commit.record));
         Ok(Self {
             view,
-            counter: view.counter()?,
-            entry: view.next_entry()?,
-            namespaces: namespaces.into_iter().map(|head| head.id.name).collect(),
-            written: HashMap::with_capacity(batch.writes.len()),
-            order: Vec::with_capacity(batch.writes.len()),
-            deleted: HashMap::new(),
             batch,
+            counter,
+            entry: view.next_entry()?,
+            sources: sources.collect::<Result<_, _>>()?,
+            namespaces: namespaces.into_iter().map(|head| head.id.name).collect(),
+            written: Vec::new(),
+            deleted: HashMap::new(),
         })
     }
 
-    fn run(mut self) -> Result<Written, TargetError> {
-        self.check()?;
-        failpoint::hit(failpoint::AFTER_CHECKS);
-        self.objects()?;
-        let serials = self.sources()?;
+    fn run(mut self, work: Work) -> Result<Written, TargetError> {
+        self.written.reserve(work.steps.len());
+        for step in work.steps {
+            match step {
+                Step::Store(ready) => {
+                    self.store(*ready)?;
+                    failpoint::hit(failpoint::AFTER_OBJECT);
+                }
+                Step::Delete { warrant, cascade } => self.delete(&warrant, &cascade)?,
+            }
+        }
+        let serials = self.rows()?;
         failpoint::hit(failpoint::AFTER_INVENTORY);
-        let receipt = self.log()?;
+        self.log(&work.receipt_text)?;
         // A commit that writes no object is seen by the counter too.
         self.view.set_counter(self.counter + 1)?;
         failpoint::hit(failpoint::AFTER_LOG);
-        let uid = |text: &str| ObjectUid::parse(text).map_err(|_| self.view.name.damaged("a UID can't be read"));
-        let mut objects = Vec::with_capacity(self.order.len());
-        for id in self.order {
-            if let Some(outcome) = self.written.get(&id) {
-                objects.push((id, uid(&outcome.uid)?, outcome.version.to_string()));
-            }
-        }
-        Ok(Written { objects, serials, receipt })
+        Ok(Written { objects: self.written, serials, receipt: work.receipt })
     }
 
-    /// Checks everything that must hold before the first write.
-    fn check(&self) -> Result<(), TargetError> {
-        let batch = &self.batch;
-        if batch.single_use && self.view.plan_was_applied(&batch.plan)? {
-            return Err(self.view.name.write_failed("the plan was applied before"));
-        }
-        for commit in &batch.sources {
-            let serial = self.view.source_record(&commit.record.id)?.map_or(0, |(_, record)| record.serial);
-            if serial != commit.serial_before {
-                let (name, then) = (&commit.record.name, commit.serial_before);
-                let reason = format!("the inventory of {name} has serial {serial} and not {then}");
-                return Err(self.view.name.write_failed(reason));
-            }
-        }
-        let ids: Vec<&ResourceId> = batch.writes.iter().map(Write::id).collect();
-        let mut seen = HashSet::with_capacity(ids.len());
-        if let Some(twice) = ids.iter().find(|id| !seen.insert(**id)) {
-            return Err(moved(twice, "it is written twice in one apply"));
-        }
-        let heads = self.view.find_heads(&ids)?;
-        batch.writes.iter().try_for_each(|write| check_write(write, heads.get(write.id())))
-    }
-
-    /// Stores the objects, in order. While one chunk is stored the next is worked out.
-    fn objects(&mut self) -> Result<(), TargetError> {
-        let writes = std::mem::take(&mut self.batch.writes);
-        let catalog = self.catalog(&writes)?;
-        let context = Context { catalog: &catalog, at: self.batch.at, rows: self.rows(&writes)? };
-        let mut writes = writes.into_iter().peekable();
-        let mut ready: Vec<Ready> = Vec::new();
-        while let Some(first) = writes.next() {
-            if let Write::Delete { warrant, cascade, .. } = first {
-                self.store(std::mem::take(&mut ready))?;
-                self.delete(&warrant, &cascade)?;
-                continue;
-            }
-            let mut items = vec![self.item(first)?];
-            while items.len() < CHUNK
-                && let Some(write) = writes.next_if(|write| !matches!(write, Write::Delete { .. }))
-            {
-                items.push(self.item(write)?);
-            }
-            let now = std::mem::take(&mut ready);
-            ready = std::thread::scope(|scope| {
-                let next = scope.spawn(|| items.into_par_iter().map(|item| context.prepare(item)).collect::<Vec<_>>());
-                let stored = self.store(now);
-                let next = next.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                stored?;
-                all(next)
-            })?;
-        }
-        self.store(ready)
-    }
-
-    /// A write with the object that it meets.
-    fn item(&mut self, write: Write) -> Result<Item, TargetError> {
-        self.counter += 1;
-        let live = match &write {
-            Write::Create { .. } => None,
-            other => self.view.stored(other.id())?,
-        };
-        Ok(Item { write, live, version: self.counter })
-    }
-
-    fn store(&mut self, ready: Vec<Ready>) -> Result<(), TargetError> {
-        for ready in ready {
-            self.store_one(ready)?;
-            failpoint::hit(failpoint::AFTER_OBJECT);
-        }
-        Ok(())
-    }
-
-    fn store_one(&mut self, ready: Ready) -> Result<(), TargetError> {
+    fn store(&mut self, ready: Ready) -> Result<(), TargetError> {
         let Ready { id, operation, before, formed, fields, row } = ready;
         if let Some(namespace) = &id.namespace
             && !self.namespaces.contains(namespace)
@@ -214,11 +139,16 @@ impl<'v> Apply<'v> {
             (None, None) => return Err(moved(&id, "there is nothing to write")),
         };
         self.view.put_line(key, self.entry, (operation, &uid, version), fields.as_deref())?;
+        if let Some((source, text)) = row
+            && let Some(source) = self.sources.get(source)
+        {
+            self.view.put_row(*source, key, &text)?;
+        }
         if id.is("", "Namespace") {
             self.namespaces.insert(id.name.clone());
         }
-        self.order.push(id.clone());
-        self.written.insert(id, Outcome { key, uid, version, row });
+        let uid = ObjectUid::parse(&uid).map_err(|_| self.view.name.damaged("a UID can't be read"))?;
+        self.written.push((id, uid, version.to_string()));
         Ok(())
     }
 
@@ -240,7 +170,8 @@ impl<'v> Apply<'v> {
             // It went along with an earlier one.
             return if uid == warrant.uid() { Ok(()) } else { Err(moved(id, "its UID is another")) };
         }
-        let Some(head) = self.view.find_heads(&[id])?.remove(id) else { return Err(moved(id, "it isn't there")) };
+        let head = self.view.find_heads(&[id])?.remove(id).filter(|head| head.uid == *warrant.uid());
+        let Some(head) = head else { return Err(moved(id, "it isn't there")) };
         let along = self.view.cascade(std::slice::from_ref(&head))?;
         let said: BTreeSet<&ResourceId> = cascade.iter().collect();
         if let Some(more) = along.keys().find(|id| !said.contains(id)) {
@@ -250,16 +181,13 @@ impl<'v> Apply<'v> {
         if let Some(fewer) = fewer {
             return Err(moved(id, &format!("{fewer} would not go along with it")));
         }
-        for head in along.values().chain([&head]) {
-            self.take(head)?;
-        }
-        Ok(())
+        along.values().chain([&head]).try_for_each(|head| self.take(head))
     }
 
     /// Takes one object away.
     fn take(&mut self, head: &Head) -> Result<(), TargetError> {
         let id = &head.id;
-        if self.written.contains_key(id) {
+        if self.written.iter().any(|(written, ..)| written == id) {
             return Err(moved(id, "it is written and would go along with a delete"));
         }
         let key = self.view.key(id)?.ok_or_else(|| moved(id, "it isn't there"))?;
@@ -274,43 +202,11 @@ impl<'v> Apply<'v> {
         Ok(())
     }
 
-    /// The kinds that are served once the apply's own definitions are there.
-    fn catalog(&self, writes: &[Write]) -> Result<Catalog, TargetError> {
-        let builtin = Catalog::builtin();
-        let declared = |write: &'_ Write| match write {
-            Write::Create { declared, .. } | Write::Apply { declared, .. } | Write::Replace { declared, .. } => {
-                Some(declared.clone())
-            }
-            Write::Unmark { .. } | Write::Delete { .. } => None,
-        };
-        let is_builtin = |id: &ResourceId| !builtin.by_group_kind(&id.group_kind()).is_empty();
-        if writes.iter().all(|write| is_builtin(write.id())) {
-            return Ok(builtin);
-        }
-        let ours = writes.iter().filter(|write| write.id().is(CRD.0, CRD.1)).filter_map(declared);
-        // One that can't be read is refused when its turn comes.
-        let ours = ours.filter_map(|definition| Crd::read(&definition).ok()).collect();
-        Ok(self.view.catalog()?.with_crds(ours))
-    }
-
-    /// The inventory rows of what is written.
-    fn rows(&self, writes: &[Write]) -> Result<HashMap<ResourceId, Row>, TargetError> {
-        let ids: HashSet<&ResourceId> = writes.iter().map(Write::id).collect();
-        let mut rows = HashMap::with_capacity(ids.len());
-        for row in self.batch.sources.iter().flat_map(|commit| &commit.upserts) {
-            if ids.contains(&row.id) && rows.insert(row.id.clone(), row.clone()).is_some() {
-                return Err(moved(&row.id, "two Sources of one apply would own it"));
-            }
-        }
-        Ok(rows)
-    }
-
-    /// Writes the Sources' records and rows.
-    fn sources(&self) -> Result<Vec<(SourceId, u64)>, TargetError> {
-        let mut serials = Vec::with_capacity(self.batch.sources.len());
-        for commit in &self.batch.sources {
-            let source = self.view.put_source(&commit.record)?;
-            self.inventory(source, commit)?;
+    /// Writes the rows of what stays as it is, and ends others.
+    fn rows(&self) -> Result<Vec<(SourceId, u64)>, TargetError> {
+        let mut serials = Vec::with_capacity(self.sources.len());
+        for (source, commit) in self.sources.iter().zip(&self.batch.sources) {
+            self.inventory(*source, commit)?;
             serials.push((commit.record.id.clone(), commit.record.serial));
         }
         for (id, (key, uid)) in &self.deleted {
@@ -334,22 +230,15 @@ impl<'v> Apply<'v> {
             self.view.put_released(source, released)?;
         }
         for row in &commit.upserts {
-            match self.written.get(&row.id) {
-                Some(Outcome { key, row: Some(text), .. }) => self.view.put_row(source, *key, text)?,
-                _ => {
-                    let key = self.view.key(&row.id)?.ok_or_else(|| moved(&row.id, "it never was there"))?;
-                    self.view.put_row(source, key, &self.view.written(row)?)?;
-                }
-            }
+            let key = self.view.key(&row.id)?.ok_or_else(|| moved(&row.id, "it never was there"))?;
+            self.view.put_row(source, key, &self.view.written(row)?)?;
         }
         Ok(())
     }
 
     /// Writes the log's entry with the receipt.
-    fn log(&mut self) -> Result<Value, TargetError> {
-        let mut receipt = std::mem::take(&mut self.batch.receipt);
-        self.fill(&mut receipt);
-        let batch = &self.batch;
+    fn log(&self, receipt: &str) -> Result<(), TargetError> {
+        let batch = self.batch;
         let records = || batch.sources.iter().map(|commit| &commit.record);
         let entry = HistoryEntry {
             id: batch.apply.to_string(),
@@ -362,65 +251,6 @@ impl<'v> Apply<'v> {
             result: format!("{} written, {} deleted", self.written.len(), self.deleted.len()),
             objects: Vec::new(),
         };
-        self.view.put_entry(self.entry, entry, &receipt)?;
-        Ok(receipt)
+        self.view.put_entry(self.entry, entry, receipt).map(drop)
     }
-
-    /// Fills in what only the writes could say.
-    fn fill(&self, receipt: &mut Value) {
-        let Some(Value::Array(changes)) = receipt.get_mut("changes") else { return };
-        for change in changes.iter_mut().filter_map(Value::as_object_mut) {
-            let id = change.get("id").and_then(|id| serde_json::from_value::<ResourceId>(id.clone()).ok());
-            if let Some(outcome) = id.and_then(|id| self.written.get(&id)) {
-                change.insert("uid".to_owned(), outcome.uid.as_str().into());
-                change.insert("version".to_owned(), outcome.version.to_string().into());
-            }
-        }
-    }
-}
-
-/// Checks one write against what is there.
-fn check_write(write: &Write, head: Option<&Head>) -> Result<(), TargetError> {
-    let id = write.id();
-    let (uid, version) = match write {
-        Write::Create { .. } => return if head.is_none() { Ok(()) } else { Err(moved(id, "it exists")) },
-        Write::Apply { uid, version, .. }
-        | Write::Replace { uid, version, .. }
-        | Write::Unmark { uid, version, .. } => (uid, version),
-        Write::Delete { warrant, version, .. } => (warrant.uid(), version),
-    };
-    let Some(head) = head else { return Err(moved(id, "it isn't there")) };
-    if head.uid != *uid {
-        return Err(moved(id, &format!("it has UID {} and not {uid}", head.uid)));
-    }
-    if head.version != *version {
-        return Err(moved(id, &format!("it was written since (resourceVersion {} and not {version})", head.version)));
-    }
-    let Write::Delete { warrant, .. } = write else { return Ok(()) };
-    let ours = matches!(&head.mark, Ok(Some(mark)) if mark.source == *warrant.source() && mark.resource == *id);
-    if !ours {
-        return Err(moved(id, "its owner mark is another"));
-    }
-    if strict::is_immortal(id) {
-        return Err(moved(id, "a control plane never deletes it"));
-    }
-    Ok(())
-}
-
-fn moved(id: &ResourceId, reason: &str) -> TargetError {
-    TargetError::Precondition { id: id.clone(), reason: reason.to_owned() }
-}
-
-/// All that was worked out, or every refusal in one.
-fn all(results: Vec<Result<Ready, TargetError>>) -> Result<Vec<Ready>, TargetError> {
-    let mut ready = Vec::with_capacity(results.len());
-    let mut refused = Vec::new();
-    for result in results {
-        match result {
-            Ok(one) => ready.push(one),
-            Err(TargetError::Refused { faults }) => refused.extend(faults),
-            Err(other) => return Err(other),
-        }
-    }
-    if refused.is_empty() { Ok(ready) } else { Err(TargetError::Refused { faults: refused }) }
 }

@@ -229,7 +229,9 @@ fn a_row_of_one_source_ends_beside_the_object_that_another_has_now() {
     let mut again = base.now(sources()).grant(|g| g.adopt.push("ConfigMap/shop/x".to_owned()));
     again.target.objects.remove(&id("ConfigMap/shop/x"));
     again.target.put(config("x", "1"), "somebody");
-    for (world, expected) in [(gone, vec!["create ConfigMap/shop/x"]), (taken, vec![]), (again, vec!["adopt ConfigMap/shop/x"])] {
+    // Both let it go, and only one of them owned it.
+    let both = taken.now([a.at(3, [config("y", "1")]), b.at(3, [config("z", "1")])]);
+    for (world, expected) in [(both, vec!["create ConfigMap/shop/z", "delete ConfigMap/shop/x"]), (gone, vec!["create ConfigMap/shop/x"]), (taken, vec![]), (again, vec!["adopt ConfigMap/shop/x"])] {
         let plan = world.plan();
         assert_eq!(acts(&plan), expected);
         assert!(plan.warnings.iter().any(|w| w.id == Some(id("ConfigMap/shop/x")) && w.text.contains("inventory of Source a")));

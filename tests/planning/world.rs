@@ -13,7 +13,7 @@ use holdfast::manifest::{Limits, ManifestSet, read_file};
 use holdfast::merge;
 use holdfast::plan::document::{Action, Allowances, ChangeEntry, PlanDocument};
 use holdfast::plan::{CommitFacts, Grants, Observed, OtherSource, SourceInput, draft};
-use holdfast::source::scope::{ClusterKind, ClusterKinds, Namespaces};
+use holdfast::source::scope::{ClusterKinds, Namespaces};
 use holdfast::source::spec::{GitPermission, SourceSpec};
 use holdfast::source::url::RepositoryUrl;
 use holdfast::target::{Reader, TargetKind};
@@ -70,6 +70,19 @@ impl Source {
         match admission::check(&self.spec, set, &reader.definitions().unwrap(), &[]) {
             Ok(set) => set,
             Err(refused) => panic!("{:?}", refused.faults().collect::<Vec<_>>()),
+        }
+    }
+
+    pub fn input<'a>(&'a self, set: &'a CheckedSet, inventory: &'a Inventory, known: &'a [SourceRecord]) -> SourceInput<'a> {
+        SourceInput {
+            spec: &self.spec,
+            id: self.id(),
+            record: known.iter().find(|r| r.id == self.id()),
+            inventory,
+            set,
+            facts: CommitFacts { commit: self.commit.clone(), preview: false, rewind: self.rewind },
+            binding: binding_of(self),
+            rebinds: self.rebinds,
         }
     }
 
@@ -174,16 +187,7 @@ impl World {
             .iter()
             .zip(&sets)
             .zip(&inventories)
-            .map(|((source, set), inventory)| SourceInput {
-                spec: &source.spec,
-                id: source.id(),
-                record: known.iter().find(|r| r.id == source.id()),
-                inventory,
-                set,
-                facts: CommitFacts { commit: source.commit.clone(), preview: false, rewind: source.rewind },
-                binding: binding_of(source),
-                rebinds: source.rebinds,
-            })
+            .map(|((source, set), inventory)| source.input(set, inventory, &known))
             .collect();
         let observed = observe(reader, TargetKind::Embedded, &known, &inputs).unwrap();
         let grants = Grants::new(self.allowances.clone()).unwrap();
@@ -251,10 +255,8 @@ impl World {
                     self.target.apply(checked.unwrap().declared(), &source.mark(&change.id));
                 }
                 Action::Delete => {
-                    self.target.objects.remove(&change.id);
-                    for along in &change.holds {
-                        self.target.objects.remove(along);
-                    }
+                    let along: Vec<ResourceId> = self.target.delete(&change.id).into_iter().collect();
+                    assert_eq!(along, change.holds, "a delete of {} takes others along than planned", change.id);
                 }
                 Action::Release if change.rule.as_deref() == Some("released") => self.target.mark(&change.id, None),
                 Action::Release | Action::Keep => {}

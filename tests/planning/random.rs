@@ -14,9 +14,18 @@ use crate::world::*;
 
 /// The resources of these worlds.
 const IDS: [&str; 12] = [
-    "ConfigMap/shop/a", "ConfigMap/shop/b", "ConfigMap/shop/c", "ConfigMap/team/a", "ConfigMap/team/b", "Namespace/team",
-    "Deployment.apps/shop/web", "PersistentVolumeClaim/shop/d", "PersistentVolumeClaim/team/d", "Secret/shop/s",
-    "CustomResourceDefinition.apiextensions.k8s.io/widgets.example.com", "Widget.example.com/team/w",
+    "ConfigMap/shop/a",
+    "ConfigMap/shop/b",
+    "ConfigMap/shop/c",
+    "ConfigMap/team/a",
+    "ConfigMap/team/b",
+    "Namespace/team",
+    "Deployment.apps/shop/web",
+    "PersistentVolumeClaim/shop/d",
+    "PersistentVolumeClaim/team/d",
+    "Secret/shop/s",
+    "CustomResourceDefinition.apiextensions.k8s.io/widgets.example.com",
+    "Widget.example.com/team/w",
 ];
 
 /// A manifest of one of them; `form` says its values and annotations.
@@ -26,12 +35,19 @@ fn object(at: usize, form: u8) -> Value {
     let namespace = id.namespace.as_deref();
     let object = match id.kind.as_str() {
         // The second value is what a hand sets, too.
-        "ConfigMap" if form % 3 == 2 => manifest("v1", "ConfigMap", namespace, &id.name, json!({"data": {"v": "1", "w": "x"}})),
+        "ConfigMap" if form % 3 == 2 => {
+            manifest("v1", "ConfigMap", namespace, &id.name, json!({"data": {"v": "1", "w": "x"}}))
+        }
         "ConfigMap" => manifest("v1", "ConfigMap", namespace, &id.name, json!({"data": {"v": value}})),
-        "Secret" => manifest("v1", "Secret", namespace, &id.name, json!({"stringData": {"token": format!("s3cret-{value}")}})),
+        "Secret" => {
+            manifest("v1", "Secret", namespace, &id.name, json!({"stringData": {"token": format!("s3cret-{value}")}}))
+        }
         "Namespace" => manifest("v1", "Namespace", None, &id.name, json!({"metadata": {"labels": {"v": value}}})),
-        "Deployment" if form % 3 == 2 => deployment("web", json!({"spec": {"selector": {"matchLabels": {"app": "other"}},
-            "template": {"metadata": {"labels": {"app": "other"}}}}})),
+        "Deployment" if form % 3 == 2 => deployment(
+            "web",
+            json!({"spec": {"selector": {"matchLabels": {"app": "other"}},
+            "template": {"metadata": {"labels": {"app": "other"}}}}}),
+        ),
         "Deployment" => deployment("web", json!({"metadata": {"labels": {"v": value}}})),
         "PersistentVolumeClaim" => {
             let mut object = claim(&id.name);
@@ -112,16 +128,23 @@ fn flags() -> impl Strategy<Value = Flags> {
     let allow = prop::collection::btree_map(0..IDS.len(), prop::option::of(0..4_usize), 0..4);
     (
         ([prop::bool::weighted(0.8), prop::bool::weighted(0.8)], (0..4_u64, 0..60_u8), prop::option::of(0..12_usize)),
-        (allow, prop::collection::btree_set(0..IDS.len(), 0..12), any::<bool>(), prop_oneof![3 => Just(BTreeSet::new()), 1 => ids()]),
+        (
+            allow,
+            prop::collection::btree_set(0..IDS.len(), 0..12),
+            any::<bool>(),
+            prop_oneof![3 => Just(BTreeSet::new()), 1 => ids()],
+        ),
         (prop_oneof![2 => Just(BTreeSet::new()), 1 => ids()], prop::bool::weighted(0.1), any::<bool>()),
     )
-        .prop_map(|((prune, budget, deletes), (mut allow, adopt, pattern, release), (wanted, unreadable, permit))| {
-            // What is let go and then of nobody's can go along with a Namespace next time: two wishes, two plans.
-            if !release.is_empty() {
-                allow.clear();
-            }
-            Flags { prune, budget, deletes, allow, adopt, pattern, release, wanted, unreadable, permit }
-        })
+        .prop_map(
+            |((prune, budget, deletes), (mut allow, adopt, pattern, release), (wanted, unreadable, permit))| {
+                // What is let go and then of nobody's can go along with a Namespace next time: two wishes, two plans.
+                if !release.is_empty() {
+                    allow.clear();
+                }
+                Flags { prune, budget, deletes, allow, adopt, pattern, release, wanted, unreadable, permit }
+            },
+        )
 }
 
 fn story() -> impl Strategy<Value = Story> {
@@ -143,7 +166,10 @@ fn sources(of: &[Declared; 2], planned: u8, number: u8, target: &Model) -> Vec<S
             }
             let served = of_this.contains_key(&10) || target.objects.contains_key(&id(IDS[10]));
             let needs_team = of_this.keys().any(|at| id(IDS[*at]).namespace.as_deref() == Some("team"));
-            if needs_team && !target.objects.contains_key(&id(IDS[5])) && !(planned >= 2 && at == 1 && of[0].contains_key(&5)) {
+            if needs_team
+                && !target.objects.contains_key(&id(IDS[5]))
+                && !(planned >= 2 && at == 1 && of[0].contains_key(&5))
+            {
                 of_this.insert(5, 0);
             }
             let objects = of_this.iter().filter(|(at, _)| served || !serves(**at)).map(|(at, form)| object(*at, *form));
@@ -155,7 +181,9 @@ fn sources(of: &[Declared; 2], planned: u8, number: u8, target: &Model) -> Vec<S
 fn hand(target: &mut Model, what: u8, at: usize, other: usize) {
     let (of, other) = (id(IDS[at]), id(IDS[other]));
     let exists = target.objects.contains_key(&of);
-    let marks = |target: &Model, source: &str, of| target.sources.contains_key(&Source::new(source).id()).then(|| Source::new(source).mark(of).to_string());
+    let marks = |target: &Model, source: &str, of| {
+        target.sources.contains_key(&Source::new(source).id()).then(|| Source::new(source).mark(of).to_string())
+    };
     match what {
         0 if of.kind != "Widget" || target.objects.contains_key(&id(IDS[10])) => {
             let mut new = object(at, 1);
@@ -171,7 +199,10 @@ fn hand(target: &mut Model, what: u8, at: usize, other: usize) {
         4 if exists => target.mark(&of, Some("nonsense")),
         5 if exists => {
             // A mark that was copied from another object.
-            let text = target.objects.get(&other).and_then(|o| o["metadata"]["annotations"][OWNER_ANNOTATION].as_str().map(str::to_owned));
+            let text = target
+                .objects
+                .get(&other)
+                .and_then(|o| o["metadata"]["annotations"][OWNER_ANNOTATION].as_str().map(str::to_owned));
             if let Some(text) = text {
                 target.mark(&of, Some(&text));
             }
@@ -183,7 +214,12 @@ fn hand(target: &mut Model, what: u8, at: usize, other: usize) {
         }
         8 => drop(target.delete(&of)),
         9 => target.inventories.values_mut().for_each(|i| drop(i.rows.remove(&of))),
-        10 if exists && target.objects.contains_key(&other) && of != other && of.namespace.is_some() && of.namespace == other.namespace => {
+        10 if exists
+            && target.objects.contains_key(&other)
+            && of != other
+            && of.namespace.is_some()
+            && of.namespace == other.namespace =>
+        {
             let owner = target.objects[&other].clone();
             let controller = at % 2 == 0;
             target.edit(&of, "hand", |o| {
@@ -215,7 +251,8 @@ fn told(story: &Story) -> World {
     world.sources = sources(&story.last, story.planned, 99, &world.target);
     for (source, prune) in world.sources.iter_mut().zip(flags.prune) {
         source.spec.prune = prune;
-        source.spec.prune_budget = holdfast::source::spec::PruneBudget { objects: flags.budget.0, percent: flags.budget.1 };
+        source.spec.prune_budget =
+            holdfast::source::spec::PruneBudget { objects: flags.budget.0, percent: flags.budget.1 };
         if !flags.permit {
             source.spec.permit_in_git.clear();
         }
@@ -270,9 +307,9 @@ fn check_plan(world: &World, plan: &PlanDocument) -> Result<(), TestCaseError> {
     for (at, change) in plan.changes.iter().enumerate() {
         if change.action == Action::Delete {
             prop_assert!(is_proven(world, plan, at), "{} is deleted without proof", change.id);
-            let named = world.sources.iter().any(|s| s.files.iter().any(|(_, text)| {
-                crate::target::id_of(&serde_json::from_str(text).unwrap()) == change.id
-            }));
+            let named = world.sources.iter().any(|s| {
+                s.files.iter().any(|(_, text)| crate::target::id_of(&serde_json::from_str(text).unwrap()) == change.id)
+            });
             prop_assert!(!named, "{} is deleted although it is declared", change.id);
         }
         if matches!(change.action, Action::Update | Action::Own | Action::Replace) {
@@ -289,13 +326,23 @@ fn check_plan(world: &World, plan: &PlanDocument) -> Result<(), TestCaseError> {
     let mut after = world.clone();
     after.apply();
     // Nothing went that the plan didn't say.
-    let said: BTreeSet<_> = plan.changes.iter().filter(|c| c.action == Action::Delete).flat_map(|c| c.holds.iter().chain([&c.id])).collect();
+    let said: BTreeSet<_> = plan
+        .changes
+        .iter()
+        .filter(|c| c.action == Action::Delete)
+        .flat_map(|c| c.holds.iter().chain([&c.id]))
+        .collect();
     for id in world.target.objects.keys().filter(|id| !after.target.objects.contains_key(*id)) {
         prop_assert!(said.contains(id), "{id} went unsaid");
     }
     match after.try_plan() {
         Ok(next) => {
-            let pending: Vec<String> = next.changes.iter().filter(|c| c.action.is_pending() || c.action == Action::Own).map(|c| format!("{} {}", c.action.as_str(), c.id)).collect();
+            let pending: Vec<String> = next
+                .changes
+                .iter()
+                .filter(|c| c.action.is_pending() || c.action == Action::Own)
+                .map(|c| format!("{} {}", c.action.as_str(), c.id))
+                .collect();
             prop_assert!(pending.is_empty(), "pending after an apply of {:?}: {pending:?}", acts(plan));
         }
         Err(refused) => prop_assert!(false, "refused after an apply of {:?}: {:?}", acts(plan), refused.rules()),
@@ -333,9 +380,29 @@ fn random_worlds_reach_every_action() {
             Err(refused) => refused.0.iter().for_each(|f| *seen.entry(f.rule.as_str().to_owned()).or_default() += 1),
         }
     }
-    for expected in ["create ", "update ", "own ", "replace ", "delete ", "adopt ", "transfer ", "release already-gone", "release released",
-        "keep prune-off", "keep protected-delete", "keep uid-mismatch", "keep owner-mismatch", "keep wanted-by-other",
-        "keep prune-keep", "keep used-object", "exists-unowned", "owned-by-other", "delete-budget", "duplicate-object", "immutable-field"] {
+    for expected in [
+        "create ",
+        "update ",
+        "own ",
+        "replace ",
+        "delete ",
+        "adopt ",
+        "transfer ",
+        "release already-gone",
+        "release released",
+        "keep prune-off",
+        "keep protected-delete",
+        "keep uid-mismatch",
+        "keep owner-mismatch",
+        "keep wanted-by-other",
+        "keep prune-keep",
+        "keep used-object",
+        "exists-unowned",
+        "owned-by-other",
+        "delete-budget",
+        "duplicate-object",
+        "immutable-field",
+    ] {
         assert!(seen.contains_key(expected), "never {expected}: {seen:?}");
     }
     assert!(planned > 60, "{planned} of 1000 are planned: {seen:?}");

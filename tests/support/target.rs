@@ -134,7 +134,8 @@ impl Model {
             _ => true,
         });
         // What lost its last owner goes; what never had one that exists stays as it is until then.
-        let mut lost: Vec<Value> = before.iter().filter(|i| !self.objects.contains_key(*i)).map(|_| Value::Null).collect();
+        let mut lost: Vec<Value> =
+            before.iter().filter(|i| !self.objects.contains_key(*i)).map(|_| Value::Null).collect();
         let mut gone: BTreeSet<ObjectUid> = BTreeSet::from([head(id, &object).uid]);
         while !lost.is_empty() {
             lost.clear();

@@ -8,6 +8,8 @@ mod actions;
 mod binding;
 mod grants;
 mod identity;
+mod lint;
 mod order;
 mod ownership;
 mod pruning;
+mod random;

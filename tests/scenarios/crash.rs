@@ -337,14 +337,19 @@ impl Random {
 fn an_apply_killed_at_any_of_a_hundred_random_moments_leaves_all_old_or_all_new() {
     let stage = Stage::new();
     let (new, took) = stage.new_state();
-    // When the transaction begins and ends: half of the moments fall there, the others anywhere.
+    // When the transaction begins and ends: half of the moments fall there, the others anywhere. On a busy machine the
+    // least of some tries says most.
     let until = |point: &str| {
-        stage.reset();
-        let begun = Instant::now();
-        let _ = stage.apply().env("HOLDFAST_FAILPOINT", point).status().unwrap();
-        begun.elapsed()
+        let once = || {
+            stage.reset();
+            let begun = Instant::now();
+            let _ = stage.apply().env("HOLDFAST_FAILPOINT", point).status().unwrap();
+            begun.elapsed()
+        };
+        (0..5).map(|_| once()).min().unwrap()
     };
-    let (begins, ends) = (until("before-begin"), until("after-commit"));
+    let (mut begins, mut ends) = (until("before-begin"), until("after-commit"));
+    let mut took = took.min(ends.mul_f64(1.1));
     let mut random = Random(SEED);
     println!("crash: seed {SEED:#x}, an apply takes {took:?}, its transaction lies within {begins:?} and {ends:?}");
 
@@ -363,9 +368,6 @@ fn an_apply_killed_at_any_of_a_hundred_random_moments_leaves_all_old_or_all_new(
         child.kill().unwrap();
         let status = child.wait().unwrap();
         let when = format!("kill {n} after {moment:?} (seed {SEED:#x})");
-        if status.success() {
-            done += 1;
-        }
         match stage.is_new(&new, &when) {
             true => new_left += 1,
             false => {
@@ -373,7 +375,13 @@ fn an_apply_killed_at_any_of_a_hundred_random_moments_leaves_all_old_or_all_new(
                 old_left += 1;
             }
         }
-        stage.goes_on(&new, &when);
+        if status.success() {
+            // Faster than measured: an apply like any other. The next ones are killed earlier.
+            done += 1;
+            (begins, ends, took) = (begins.mul_f64(0.97), ends.mul_f64(0.97), took.mul_f64(0.97));
+        } else {
+            stage.goes_on(&new, &when);
+        }
     }
     println!("crash: 100 kills left the old state {old_left} times, the new one {new_left} times ({done} were done)");
     assert!(old_left >= 10, "the kills came too late to tell anything");

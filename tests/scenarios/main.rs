@@ -1,5 +1,6 @@
 //! Whole stories, told by the command line with real repositories and the real store.
 
 mod chapter;
+mod crash;
 mod lab;
 mod real_sets;

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &PlanArgs, global: &Global, env: &Env, output: &Output) 
     let prepared = prepare(&context, request);
     session.quiet();
     session.go_on()?;
-    let prepared = prepared?;
+    let prepared = prepared.inspect_err(|_| session.note_uncommitted(&args.sources, output))?;
     let sealed = {
         let reader = session.target().reader()?;
         prepared.plan(reader.as_ref(), context.clock.now())?

@@ -221,7 +221,7 @@ fn hand(target: &mut Model, what: u8, at: usize, other: usize) {
             && of.namespace == other.namespace =>
         {
             let owner = target.objects[&other].clone();
-            let controller = at % 2 == 0;
+            let controller = at.is_multiple_of(2);
             target.edit(&of, "hand", |o| {
                 if o["metadata"]["ownerReferences"].as_array().is_none_or(|all| all.len() < 2) {
                     *o = owned_by(o.clone(), &owner, controller);

@@ -322,3 +322,28 @@ fn every_fault_of_a_configuration_is_in_one_report_with_its_line() {
     assert!(said.contains("mine.yaml:6:") && said.contains("mine.yaml:7:"), "{said}");
     assert!(said.contains("Nothing was written."), "{said}");
 }
+
+#[test]
+fn a_control_plane_beside_the_configuration_is_kept_out_of_git() {
+    let here = folder();
+    assert_eq!(code(&run(here.path(), &["init"])), 0);
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: app}\n";
+    std::fs::write(here.path().join("ns.yaml"), namespace).unwrap();
+    let put = run(here.path(), &["object", "put", "ns.yaml"]);
+    assert_eq!(code(&put), 0, "{}", err(&put));
+    assert_eq!(std::fs::read_to_string(here.path().join(".holdfast/.gitignore")).unwrap(), "*\n");
+}
+
+#[test]
+fn a_plan_where_a_source_belongs_and_the_reverse_are_told_what_is_meant() {
+    let here = folder();
+    assert_eq!(code(&run(here.path(), &["init"])), 0);
+    for (args, hint) in [
+        (&["plan", "app.plan.json"][..], "a saved plan is for holdfast show, verify and apply"),
+        (&["show", "app"], "a file that holdfast plan --out FILE has saved"),
+    ] {
+        let output = run(here.path(), args);
+        assert_eq!(code(&output), 1);
+        assert!(err(&output).contains(hint), "{args:?}: {}", err(&output));
+    }
+}

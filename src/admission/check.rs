@@ -252,7 +252,7 @@ impl Judge<'_> {
         let (_, warnings) = placed(&document, Some(&id), findings);
         let sensitive = Arc::clone(patterns);
         let checked =
-            Checked { id, schema, declared: value, document, wants, sensitive, digest, fields, has_sensitive, folded };
+            Checked { id, schema, declared: Arc::new(value), document, wants, sensitive, digest, fields, has_sensitive, folded };
         Verdict { warnings, waived: said.waived, outcome: Outcome::Passed(Box::new(checked)) }
     }
 

@@ -45,7 +45,7 @@ pub struct Wants {
 pub struct Checked {
     pub(super) id: ResourceId,
     pub(super) schema: Arc<KindSchema>,
-    pub(super) declared: Value,
+    pub(super) declared: Arc<Value>,
     pub(super) document: Document,
     pub(super) wants: Wants,
     pub(super) sensitive: Arc<[Pointer]>,
@@ -75,6 +75,11 @@ impl Checked {
     /// without nulls, what the server owns and Holdfast's own annotations.
     pub fn declared(&self) -> &Value {
         &self.declared
+    }
+
+    /// The same, shared: what an apply sends is not copied while it is planned.
+    pub fn shared(&self) -> Arc<Value> {
+        Arc::clone(&self.declared)
     }
 
     /// The file that declares it.

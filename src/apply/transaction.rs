@@ -1,5 +1,6 @@
 //! The applier: inside the writer's lock it plans anew, compares, and commits everything or nothing.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -280,7 +281,7 @@ fn rows(step: &Step, commits: &mut [SourceCommit], apply: &ApplyId, at: Moment) 
 
 fn write(step: &Step, owner: &SealedSource, apply: &ApplyId) -> Option<Write> {
     let id = step.id.clone();
-    let marked = |declared: &Value| mark(declared.clone(), owner, &step.id, apply);
+    let marked = |declared: &Arc<Value>| mark(Value::clone(declared), owner, &step.id, apply);
     Some(match &step.intent {
         Intent::Nothing => return None,
         Intent::Create { declared } => Write::Create { id, declared: marked(declared) },

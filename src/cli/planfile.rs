@@ -13,7 +13,10 @@ use crate::plan::stored;
 /// # Errors
 /// If it can't be read, or isn't what was saved.
 pub(crate) fn read(path: &Path) -> Result<PlanDocument, Stop> {
-    let failed = |e: std::io::Error| Failure::refused(format!("the plan {} can't be read: {e}", path.display()));
+    let failed = |e: std::io::Error| {
+        Failure::refused(format!("the plan {} can't be read: {e}", path.display()))
+            .hint("name a file that holdfast plan --out FILE has saved")
+    };
     let file = File::open(path).map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
         return Err(Failure::refused(format!("the plan {} is no file", path.display())).into());

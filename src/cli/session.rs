@@ -5,6 +5,7 @@ use super::config::{self, Found};
 use super::env::{Env, WallClock};
 use super::exit::{Failure, Stop};
 use super::output::Output;
+use super::planfile;
 use super::progress::Bar;
 use super::target;
 use crate::admission::{Rejection, unknown_waivers};
@@ -18,6 +19,7 @@ use crate::plan::document::{Allowances, PlanDocument, Waiver};
 use crate::source::limits;
 use crate::source::refs::RefSpec;
 use crate::source::spec::SourceSpec;
+use crate::source::worktree;
 use crate::target::Target;
 use crate::target::sqlite::{Access, Embedded};
 
@@ -111,10 +113,14 @@ impl Session {
         for name in names {
             let found = self.sources().find(|s| s.name.as_str() == name).ok_or_else(|| {
                 let known: Vec<&str> = self.sources().map(|s| s.name.as_str()).collect();
-                Failure::refused(format!(
+                let failure = Failure::refused(format!(
                     "{} has no Source {name:?} of Target {}; it has {known:?}",
                     self.found.origin, self.target_name
-                ))
+                ));
+                if planfile::is_plan(name) {
+                    return failure.hint("a saved plan is for holdfast show, verify and apply");
+                }
+                failure
             })?;
             if !chosen.iter().any(|spec| spec.name == found.name) {
                 chosen.push(found);
@@ -137,6 +143,17 @@ impl Session {
             return Err(Failure::usage(unknown.text.clone()));
         }
         Ok(Request { sources, others, at: self.reference.clone(), commits, grants: grants(permissions)?, waivers })
+    }
+
+    /// Says of a refused commit what is not committed: the cure may be there, only not in git.
+    pub(crate) fn note_uncommitted(&self, request: &[String], output: &Output) {
+        for spec in self.chosen(request).unwrap_or_default() {
+            // A work tree that can't be read has nothing to add to the refusal.
+            let paths = spec.repository.local_path().and_then(|path| worktree::uncommitted(path, &spec.path).ok());
+            if let Some(warning) = paths.and_then(|paths| worktree::warning(&paths)) {
+                output.note(&format!("Source {}: {}", spec.name, warning.text));
+            }
+        }
     }
 
     /// Refuses a plan that was made for another target, before anything is fetched for it.

@@ -55,7 +55,14 @@ const WAIT: Duration = Duration::from_secs(60);
 /// Opens it.
 pub(crate) fn open(spec: &TargetSpec, access: Access, now: Moment) -> Result<Embedded, Stop> {
     match &spec.kind {
-        TargetKind::Embedded { path } => Ok(Embedded::open(path, Options { access, wait: WAIT, now })?),
+        TargetKind::Embedded { path } => {
+            let new = !path.exists();
+            let opened = Embedded::open(path, Options { access, wait: WAIT, now })?;
+            if new && let Some(folder) = path.parent() {
+                keep_out_of_git(folder)?;
+            }
+            Ok(opened)
+        }
         TargetKind::Kubernetes { .. } => Err(Failure::refused(format!(
             "Target {} is a Kubernetes cluster, which this build can't write to yet",
             spec.name
@@ -63,4 +70,13 @@ pub(crate) fn open(spec: &TargetSpec, access: Access, now: Moment) -> Result<Emb
         .hint("use an embedded target")
         .into()),
     }
+}
+
+/// A control plane holds Secrets in the clear and mustn't slip into a commit: a `.holdfast` folder ignores itself.
+fn keep_out_of_git(folder: &Path) -> Result<(), Failure> {
+    let ignore = folder.join(".gitignore");
+    if !folder.ends_with(".holdfast") || ignore.exists() {
+        return Ok(());
+    }
+    std::fs::write(&ignore, "*\n").map_err(|e| Failure::refused(format!("{} can't be written: {e}", ignore.display())))
 }

@@ -15,11 +15,11 @@ use crate::target::Live;
 #[derive(Debug, Clone)]
 pub(crate) enum Intent {
     /// Make the object.
-    Create { declared: Value },
+    Create { declared: Arc<Value> },
     /// Apply to the live object.
-    Apply { uid: ObjectUid, version: String, declared: Value, declared_before: Option<Value> },
+    Apply { uid: ObjectUid, version: String, declared: Arc<Value>, declared_before: Option<Value> },
     /// Delete and make anew.
-    Replace { uid: ObjectUid, version: String, declared: Value },
+    Replace { uid: ObjectUid, version: String, declared: Arc<Value> },
     /// Delete.
     Delete { warrant: PruneWarrant, version: String, cascade: Vec<ResourceId> },
     /// Take the owner mark off.

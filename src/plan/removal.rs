@@ -1,6 +1,6 @@
 //! What becomes of everything that a plan's Sources own and no longer declare.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::change::{Change, Intent, RowChange, Unchanged};
 use super::document::{Action, Admitted, ChangeEntry, Field, Undo};
@@ -109,6 +109,9 @@ pub(super) fn removals<'a>(beside: Beside<'a, '_>) -> Removals<'a> {
             }
         }
     }
+    if several {
+        ended.extend(end_second_rows(&mut all));
+    }
     hold_back(&mut all, beside);
     faults.extend(budgets(&all, inputs, grants.deletes()));
     let needs_allowance = grants.deletes().is_some() && !budgets(&all, inputs, None).is_empty();
@@ -120,6 +123,28 @@ pub(super) fn removals<'a>(beside: Beside<'a, '_>) -> Removals<'a> {
         }
     }
     Removals { changes, ended, faults, needs_allowance }
+}
+
+/// Of several Sources with a row for one object at most one can own it: its row is the Change, and the others' end.
+fn end_second_rows(all: &mut Vec<One<'_>>) -> Vec<EndedRow> {
+    let mut first: HashMap<&ResourceId, usize> = HashMap::new();
+    for (at, one) in all.iter().enumerate() {
+        let place = first.entry(&one.row.id).or_insert(at);
+        if end(one.source, one.row, &one.removal).is_none() {
+            *place = at;
+        }
+    }
+    let stays: HashSet<usize> = first.into_values().collect();
+    let mut ended = Vec::new();
+    let mut at = 0;
+    all.retain(|one| {
+        let end = end(one.source, one.row, &one.removal).filter(|_| !stays.contains(&at));
+        at += 1;
+        let stays = end.is_none();
+        ended.extend(end);
+        stays
+    });
+    ended
 }
 
 /// The end of a row whose object isn't its Source's, or is gone.

@@ -112,7 +112,7 @@ impl<'a> Beside<'a, '_> {
             entry,
             source,
             from: None,
-            intent: Intent::Create { declared: checked.declared().clone() },
+            intent: Intent::Create { declared: checked.shared() },
             row: RowChange::Upsert(Box::new(self.row(source, checked, row, Alone::default()))),
             checked: Some(checked),
             live: None,
@@ -357,7 +357,7 @@ impl<'a> Beside<'a, '_> {
         entry.warnings.sort();
         let from = if let Claim::Transfer(giver) = claim { Some(giver) } else { None };
         entry.from = from.map(|giver| self.inputs[giver].spec.name.clone());
-        let declared = outcome.declared.into_owned();
+        let declared = Arc::new(outcome.declared.into_owned());
         let next = self.row(source, checked, row, alone_too);
         let change = Change {
             entry,

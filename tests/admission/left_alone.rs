@@ -29,11 +29,7 @@ fn replicas_are_left_to_an_autoscaler_of_the_commit_or_the_target() {
     assert_eq!(paths(WEB, "Deployment", &object, &[], &[autoscaler("web")]), ["/spec/replicas"]);
     assert!(paths(WEB, "Deployment", &object, &[], &[autoscaler("other")]).is_empty());
     // The commit's autoscaler targets something else now: the live one no longer counts.
-    let moved = format!(
-        "{WEB}{}",
-        HPA.replace("name: web}\n", "name: web}\n")
-            .replace("kind: Deployment, name: web", "kind: Deployment, name: api")
-    );
+    let moved = format!("{WEB}{}", HPA.replace("kind: Deployment, name: web", "kind: Deployment, name: api"));
     assert!(paths(&moved, "Deployment", &object, &[], &[autoscaler("web")]).is_empty());
     let without = WEB.replace("  replicas: 2\n", "");
     assert!(paths(&format!("{without}{HPA}"), "Deployment", &object, &[], &[]).is_empty());

@@ -174,7 +174,12 @@ fn an_expression_that_does_not_compile_or_reads_what_is_not_there_refuses_the_wh
 #[test]
 fn expressions_over_the_live_object_are_judged_on_the_draft() {
     let source = cel("oldObject == null || object.spec.replicas >= oldObject.spec.replicas", Effect::Deny);
-    let set = admitted_under(&source, &deployment("      containers: [{name: a, image: a}]\n"));
+    let text = deployment("      containers: [{name: a, image: a}]\n");
+    assert!(
+        refusals_under(&cel("oldObject != null", Effect::Deny), &text).is_empty(),
+        "judged before the live object is read"
+    );
+    let set = admitted_under(&source, &text);
     let checked = &set.manifests()[0];
     let judge = |live: Option<&serde_json::Value>, action| {
         let considered =

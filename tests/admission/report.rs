@@ -16,8 +16,8 @@ fn the_line_of_a_fault_is_quoted_and_that_of_a_secret_is_not() {
 #[test]
 fn a_line_that_could_show_a_secret_of_an_unreadable_file_is_not_quoted() {
     for text in [
-        "kind: Secret\nstringData: {pass: hunter2\n",
-        "kind: ConfigMap\nenv:\n- name: DB_PASSWORD\n  value: hunter2\nx: [\n",
+        "kind: Secret\nstringData: {pass: hunter2]\n",
+        "kind: ConfigMap\nenv:\n- name: DB_PASSWORD\n  value: {hunter2]\n",
         "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: a, env: [{name: API_TOKEN, value: hunter2}], imagee: a}]}\n",
         "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  a: hunter1\n  a: hunter2\n",
     ] {

@@ -136,15 +136,14 @@ fn a_manifest_may_ask_for_adoption_only_where_the_source_permits_it() {
 fn what_a_controller_or_the_control_plane_owns_is_never_adopted() {
     let owner = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "u-n"}});
     let labelled = json!({"metadata": {"labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}}});
-    for object in [
-        owned_by(config("a", "1"), &owner, true),
-        manifest("v1", "ConfigMap", Some("shop"), "a", labelled),
-    ] {
-        let mut world = World::of(shop().declare([config("a", "1")])).grant(|a| a.adopt.push("ConfigMap/shop/a".to_owned()));
+    for object in [owned_by(config("a", "1"), &owner, true), manifest("v1", "ConfigMap", Some("shop"), "a", labelled)] {
+        let mut world =
+            World::of(shop().declare([config("a", "1")])).grant(|a| a.adopt.push("ConfigMap/shop/a".to_owned()));
         world.target.put(object, "somebody");
         assert_eq!(world.refused(), ["controlled-object ConfigMap/shop/a"]);
     }
-    let mut world = World::of(shop().declare([namespace("kube-x")])).grant(|a| a.adopt.push("Namespace/kube-x".to_owned()));
+    let mut world =
+        World::of(shop().declare([namespace("kube-x")])).grant(|a| a.adopt.push("Namespace/kube-x".to_owned()));
     world.target.put(namespace("kube-x"), "somebody");
     assert_eq!(world.refused(), ["controlled-object Namespace/kube-x"]);
 }
@@ -169,7 +168,8 @@ fn a_pattern_adopts_no_more_objects_than_it_was_allowed_and_names_count_apart() 
 
 #[test]
 fn an_object_that_left_one_source_for_another_of_the_plan_is_transferred_with_its_uid() {
-    let (a, b) = (Source::new("a").declare([config("x", "1"), config("y", "1")]), Source::new("b").declare([config("z", "1")]));
+    let (a, b) =
+        (Source::new("a").declare([config("x", "1"), config("y", "1")]), Source::new("b").declare([config("z", "1")]));
     let world = World::new(World::of(shop()).target, [a.clone(), b.clone()]).applied();
     let uid = world.target.head(&id("ConfigMap/shop/x")).unwrap().uid;
     let moved = world.now([a.at(2, [config("y", "1")]), b.at(2, [config("z", "1"), config("x", "2")])]);
@@ -229,10 +229,21 @@ fn a_row_of_one_source_ends_beside_the_object_that_another_has_now() {
     let mut again = base.now(sources()).grant(|g| g.adopt.push("ConfigMap/shop/x".to_owned()));
     again.target.objects.remove(&id("ConfigMap/shop/x"));
     again.target.put(config("x", "1"), "somebody");
-    for (world, expected) in [(gone, vec!["create ConfigMap/shop/x"]), (taken, vec![]), (again, vec!["adopt ConfigMap/shop/x"])] {
+    // Both let it go, and only one of them owned it.
+    let both = taken.now([a.at(3, [config("y", "1")]), b.at(3, [config("z", "1")])]);
+    for (world, expected) in [
+        (both, vec!["create ConfigMap/shop/z", "delete ConfigMap/shop/x"]),
+        (gone, vec!["create ConfigMap/shop/x"]),
+        (taken, vec![]),
+        (again, vec!["adopt ConfigMap/shop/x"]),
+    ] {
         let plan = world.plan();
         assert_eq!(acts(&plan), expected);
-        assert!(plan.warnings.iter().any(|w| w.id == Some(id("ConfigMap/shop/x")) && w.text.contains("inventory of Source a")));
+        assert!(
+            plan.warnings
+                .iter()
+                .any(|w| w.id == Some(id("ConfigMap/shop/x")) && w.text.contains("inventory of Source a"))
+        );
         assert_eq!(acts(&world.applied().plan()), none());
     }
 }
@@ -258,7 +269,10 @@ fn what_is_only_used_must_exist_and_is_never_written_or_deleted() {
 
 #[test]
 fn what_another_source_of_the_plan_makes_may_be_used() {
-    let (a, b) = (Source::new("a").declare([config("x", "1")]), Source::new("b").declare([asking(config("x", "1"), &[("use", "true")])]));
+    let (a, b) = (
+        Source::new("a").declare([config("x", "1")]),
+        Source::new("b").declare([asking(config("x", "1"), &[("use", "true")])]),
+    );
     let world = World::new(World::of(shop()).target, [a.clone(), b]);
     assert_eq!(acts(&world.plan()), ["create ConfigMap/shop/x"]);
     // And what one uses, the other doesn't delete.
@@ -269,8 +283,13 @@ fn what_another_source_of_the_plan_makes_may_be_used() {
 #[test]
 fn an_immutable_field_is_refused_and_a_replace_only_on_request() {
     let before = World::of(shop().declare([deployment("web", json!({}))])).applied();
-    let other = || deployment("web", json!({"spec": {"selector": {"matchLabels": {"app": "web", "tier": "x"}},
-        "template": {"metadata": {"labels": {"app": "web", "tier": "x"}}}}}));
+    let other = || {
+        deployment(
+            "web",
+            json!({"spec": {"selector": {"matchLabels": {"app": "web", "tier": "x"}},
+        "template": {"metadata": {"labels": {"app": "web", "tier": "x"}}}}}),
+        )
+    };
     let world = before.now([shop().at(2, [other()])]);
     assert_eq!(world.refused(), ["immutable-field Deployment.apps/shop/web"]);
     let allowed = world.clone().allow("Deployment.apps/shop/web");
@@ -298,14 +317,22 @@ fn data_is_not_replaced_on_the_word_of_a_manifest_that_allows_no_prune() {
 
 #[test]
 fn replicas_are_left_alone_while_an_autoscaler_targets_the_object() {
-    let scaler = manifest("autoscaling/v2", "HorizontalPodAutoscaler", Some("shop"), "web", json!({"spec": {"maxReplicas": 9,
-        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}}));
+    let scaler = manifest(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        Some("shop"),
+        "web",
+        json!({"spec": {"maxReplicas": 9,
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}}),
+    );
     let web = |n: i64| deployment("web", json!({"spec": {"replicas": n}}));
     let mut world = World::of(shop().declare([web(2), scaler.clone()])).applied();
     world.target.edit(&id("Deployment.apps/shop/web"), "hpa", |o| o["spec"]["replicas"] = 5.into());
     let plan = world.plan();
     assert_eq!(acts(&plan), none());
-    assert!(plan.warnings.iter().any(|w| w.rule == "left-alone" && w.path.as_ref().unwrap().as_str() == "/spec/replicas"));
+    assert!(
+        plan.warnings.iter().any(|w| w.rule == "left-alone" && w.path.as_ref().unwrap().as_str() == "/spec/replicas")
+    );
     // What the autoscaler does meanwhile makes no plan stale.
     let before = plan.clone();
     world.target.edit(&id("Deployment.apps/shop/web"), "hpa", |o| o["spec"]["replicas"] = 7.into());
@@ -323,8 +350,16 @@ fn replicas_are_left_alone_while_an_autoscaler_targets_the_object() {
 
 #[test]
 fn a_job_that_its_ttl_removed_is_reported_and_not_run_again() {
-    let job = |image: &str| manifest("batch/v1", "Job", Some("shop"), "once", json!({"spec": {"ttlSecondsAfterFinished": 60,
-        "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": image}]}}}}));
+    let job = |image: &str| {
+        manifest(
+            "batch/v1",
+            "Job",
+            Some("shop"),
+            "once",
+            json!({"spec": {"ttlSecondsAfterFinished": 60,
+        "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": image}]}}}}),
+        )
+    };
     let mut world = World::of(shop().declare([job("a:1")])).applied();
     world.target.objects.remove(&id("Job.batch/shop/once"));
     let plan = world.plan();

@@ -13,7 +13,13 @@ const B: &str = "ConfigMap/shop/b";
 
 /// A world with a pending update of `a`, an unchanged `b`, a pending delete of `c` and a kept `d`.
 fn world() -> World {
-    let source = Source::new("shop").declare([config("a", "1"), config("b", "1"), config("c", "1"), claim("d"), config("e", "1")]);
+    let source = Source::new("shop").declare([
+        config("a", "1"),
+        config("b", "1"),
+        config("c", "1"),
+        claim("d"),
+        config("e", "1"),
+    ]);
     World::of(source.clone()).applied().now([source.at(2, [config("a", "2"), config("b", "1"), config("new", "1")])])
 }
 
@@ -44,7 +50,9 @@ fn a_change_of_what_was_seen_makes_it_stale_on_every_object_of_the_plan() {
     assert_eq!(stale_after(set(B, "7")), ["stale-plan ConfigMap/shop/b"]);
     assert_eq!(stale_after(set("ConfigMap/shop/c", "7")), ["stale-plan ConfigMap/shop/c"]);
     let grown = |w: &mut World| {
-        w.target.edit(&id("PersistentVolumeClaim/shop/d"), "somebody", |o| o["spec"]["resources"]["requests"]["storage"] = "2Gi".into());
+        w.target.edit(&id("PersistentVolumeClaim/shop/d"), "somebody", |o| {
+            o["spec"]["resources"]["requests"]["storage"] = "2Gi".into()
+        });
     };
     assert_eq!(stale_after(grown), ["stale-plan PersistentVolumeClaim/shop/d"]);
 }
@@ -139,7 +147,8 @@ fn another_target_is_told_before_anything_else() {
 fn permissions_of_a_plan_must_be_given_again_and_needless_ones_count_for_nothing() {
     let world = world().allow("PersistentVolumeClaim/shop/d");
     let plan = world.plan();
-    let given = |allow: &[&str]| Allowances { allow: allow.iter().map(|t| (*t).to_owned()).collect(), ..Allowances::default() };
+    let given =
+        |allow: &[&str]| Allowances { allow: allow.iter().map(|t| (*t).to_owned()).collect(), ..Allowances::default() };
     assert_eq!(not_given(&plan, &given(&["PersistentVolumeClaim/shop/d"])), []);
     assert_eq!(not_given(&plan, &given(&["PersistentVolumeClaim/shop/d", "ConfigMap/shop/zzz"])), []);
     assert_eq!(not_given(&plan, &given(&[]))[0].rule.as_str(), "permission-not-given");

@@ -10,7 +10,11 @@ fn allow(texts: &[&str]) -> Result<Grants, BadGrant> {
 }
 
 fn adopt(texts: &[&str], adoptions: Option<usize>) -> Result<Grants, BadGrant> {
-    Grants::new(Allowances { adopt: texts.iter().map(|t| (*t).to_owned()).collect(), adoptions, ..Allowances::default() })
+    Grants::new(Allowances {
+        adopt: texts.iter().map(|t| (*t).to_owned()).collect(),
+        adoptions,
+        ..Allowances::default()
+    })
 }
 
 #[test]
@@ -53,6 +57,9 @@ fn a_pattern_of_adoptions_is_a_whole_name_and_needs_a_number() {
 
 #[test]
 fn the_order_and_repetition_of_permissions_don_t_count() {
-    let (one, other) = (adopt(&["ConfigMap/shop/b", "ConfigMap/shop/a"], None).unwrap(), adopt(&["ConfigMap/shop/a", "ConfigMap/shop/b", "ConfigMap/shop/a"], None).unwrap());
+    let (one, other) = (
+        adopt(&["ConfigMap/shop/b", "ConfigMap/shop/a"], None).unwrap(),
+        adopt(&["ConfigMap/shop/a", "ConfigMap/shop/b", "ConfigMap/shop/a"], None).unwrap(),
+    );
     assert_eq!(one.given(), other.given());
 }

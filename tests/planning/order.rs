@@ -23,7 +23,8 @@ fn kinds_come_in_the_usual_order_and_names_within_a_kind() {
         manifest("v1", "Service", Some("shop"), "s", json!({"spec": {"ports": [{"port": 80}]}})),
         manifest("v1", "ServiceAccount", Some("shop"), "x", json!({})),
     ];
-    let expected = ["ServiceAccount/shop/x", "ConfigMap/shop/a", "ConfigMap/shop/b", "Service/shop/s", "Deployment.apps/shop/web"];
+    let expected =
+        ["ServiceAccount/shop/x", "ConfigMap/shop/a", "ConfigMap/shop/b", "Service/shop/s", "Deployment.apps/shop/web"];
     assert_eq!(planned(objects), expected.map(|id| format!("create {id}")));
 }
 
@@ -44,7 +45,12 @@ fn waves_come_before_kinds_and_both_annotations_say_them() {
 #[test]
 fn a_namespace_comes_before_its_contents_and_a_definition_before_its_objects() {
     let inside = asking(manifest("v1", "ConfigMap", Some("team"), "a", json!({})), &[("wave", "-5")]);
-    let objects = vec![inside, asking(namespace("team"), &[("wave", "3")]), asking(definition(), &[("wave", "4")]), widget("shop", "w", 1)];
+    let objects = vec![
+        inside,
+        asking(namespace("team"), &[("wave", "3")]),
+        asking(definition(), &[("wave", "4")]),
+        widget("shop", "w", 1),
+    ];
     let mut source = Source::new("shop").declare(objects);
     source.spec.namespaces = holdfast::source::scope::Namespaces::Any;
     let plan = World::of(source).plan();
@@ -81,7 +87,8 @@ fn a_circle_is_refused_with_those_in_it_though_only_one_of_them_changes() {
     // The circle as it would be if it had slipped in: nothing but b is written.
     let source = Source::new("shop").declare(vec![config("a", "1"), config("b", "1")]);
     let half = World::of(source.clone()).applied();
-    let mut next = half.now([source.at(2, [after(config("a", "1"), "/namespaces/shop/ConfigMap/b"), config("b", "1")])]).applied();
+    let mut next =
+        half.now([source.at(2, [after(config("a", "1"), "/namespaces/shop/ConfigMap/b"), config("b", "1")])]).applied();
     next = next.now([source.at(3, circle("1"))]);
     assert_eq!(next.refused(), ["dependency-cycle"]);
     assert_eq!(planned(vec![config("x", "1")]).len(), 1);
@@ -91,7 +98,8 @@ fn a_circle_is_refused_with_those_in_it_though_only_one_of_them_changes() {
 
 #[test]
 fn a_dependency_that_nobody_declares_orders_nothing_and_is_named() {
-    let plan = World::of(Source::new("shop").declare([after(config("a", "1"), "/namespaces/shop/ConfigMap/typo")])).plan();
+    let plan =
+        World::of(Source::new("shop").declare([after(config("a", "1"), "/namespaces/shop/ConfigMap/typo")])).plan();
     assert_eq!(acts(&plan), ["create ConfigMap/shop/a"]);
     let warning = &plan.warnings[0];
     assert_eq!((warning.rule.as_str(), warning.file.as_deref()), ("dependency-outside", Some("000.yaml")));
@@ -100,13 +108,24 @@ fn a_dependency_that_nobody_declares_orders_nothing_and_is_named() {
 
 #[test]
 fn what_cannot_be_undone_goes_last_in_its_wave() {
-    let job = manifest("batch/v1", "Job", Some("shop"), "a", json!({"spec": {"template": {"spec": {"restartPolicy": "Never",
-        "containers": [{"name": "main", "image": "main:1"}]}}}}));
-    let policy = manifest("networking.k8s.io/v1", "IngressClass", None, "z", json!({"spec": {"controller": "example.com/c"}}));
+    let job = manifest(
+        "batch/v1",
+        "Job",
+        Some("shop"),
+        "a",
+        json!({"spec": {"template": {"spec": {"restartPolicy": "Never",
+        "containers": [{"name": "main", "image": "main:1"}]}}}}),
+    );
+    let policy =
+        manifest("networking.k8s.io/v1", "IngressClass", None, "z", json!({"spec": {"controller": "example.com/c"}}));
     assert_eq!(planned(vec![job, policy]), ["create IngressClass.networking.k8s.io/z", "create Job.batch/shop/a"]);
     // A replace, too.
-    let source = Source::new("shop").declare([deployment("a", json!({})), manifest("batch/v1", "CronJob", Some("shop"), "z", cron("1"))]);
-    let other = deployment("a", json!({"spec": {"selector": {"matchLabels": {"app": "b"}}, "template": {"metadata": {"labels": {"app": "b"}}}}}));
+    let source = Source::new("shop")
+        .declare([deployment("a", json!({})), manifest("batch/v1", "CronJob", Some("shop"), "z", cron("1"))]);
+    let other = deployment(
+        "a",
+        json!({"spec": {"selector": {"matchLabels": {"app": "b"}}, "template": {"metadata": {"labels": {"app": "b"}}}}}),
+    );
     let next = source.at(2, [other, manifest("batch/v1", "CronJob", Some("shop"), "z", cron("2"))]);
     let plan = World::of(source).applied().now([next]).allow("Deployment.apps/shop/a").plan();
     assert_eq!(acts(&plan), ["update CronJob.batch/shop/z", "replace Deployment.apps/shop/a"]);

@@ -79,7 +79,9 @@ fn what_is_declared_is_written_only_where_it_is_ours_or_nobodys_and_asked_for() 
                         assert_eq!(acts(&plan), Vec::from_iter(expected), "{mark:?} {uid:?} {adopt}");
                         assert_eq!(acts(&world.applied().plan()), [] as [&str; 0], "{mark:?} {uid:?} {adopt}");
                     }
-                    (Err(refused), Err(expected)) => assert_eq!(refused.rules(), [expected], "{mark:?} {uid:?} {adopt}"),
+                    (Err(refused), Err(expected)) => {
+                        assert_eq!(refused.rules(), [expected], "{mark:?} {uid:?} {adopt}")
+                    }
                     (found, expected) => panic!("{mark:?} {uid:?} {adopt}: {found:?}, not {expected:?}"),
                 }
             }

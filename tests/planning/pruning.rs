@@ -14,9 +14,15 @@ enum Wanted {
 fn stateful(delete: bool) -> Value {
     let when = if delete { "Delete" } else { "Retain" };
     let labels = json!({"app": "x"});
-    manifest("apps/v1", "StatefulSet", Some("shop"), "x", json!({"spec": {"serviceName": "x", "selector": {"matchLabels": labels},
+    manifest(
+        "apps/v1",
+        "StatefulSet",
+        Some("shop"),
+        "x",
+        json!({"spec": {"serviceName": "x", "selector": {"matchLabels": labels},
         "persistentVolumeClaimRetentionPolicy": {"whenDeleted": when},
-        "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "main:1"}]}}}}))
+        "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "main:1"}]}}}}),
+    )
 }
 
 fn account() -> Value {
@@ -26,13 +32,20 @@ fn account() -> Value {
 /// Every combination of what decides about one owned object that nobody else holds back.
 #[test]
 fn a_delete_needs_prune_scope_no_other_wish_and_a_permission_for_what_is_protected() {
-    let volume = manifest("v1", "PersistentVolume", None, "x", json!({"spec": {"capacity": {"storage": "1Gi"},
-        "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}}));
+    let volume = manifest(
+        "v1",
+        "PersistentVolume",
+        None,
+        "x",
+        json!({"spec": {"capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}}),
+    );
     let kinds = [config("x", "1"), claim("x"), volume, stateful(true), stateful(false)];
     let mut cases = 0;
     for object in kinds {
         let of = crate::target::id_of(&object);
-        let protected = matches!(of.kind.as_str(), "PersistentVolumeClaim" | "PersistentVolume") || object == stateful(true);
+        let protected =
+            matches!(of.kind.as_str(), "PersistentVolumeClaim" | "PersistentVolume") || object == stateful(true);
         for said in ["", "keep", "allow"] {
             let asked = if said.is_empty() { object.clone() } else { asking(object.clone(), &[("prune", said)]) };
             let source = Source::new("shop").declare([asked, account()]);
@@ -126,7 +139,11 @@ fn the_namespaces_of_the_control_plane_are_never_deleted() {
 
 #[test]
 fn a_namespace_goes_only_with_everything_in_it() {
-    let source = Source::new("shop").declare([namespace("team"), manifest("v1", "ConfigMap", Some("team"), "a", json!({})), config("y", "1")]);
+    let source = Source::new("shop").declare([
+        namespace("team"),
+        manifest("v1", "ConfigMap", Some("team"), "a", json!({})),
+        config("y", "1"),
+    ]);
     let mut source = source;
     source.spec.namespaces = holdfast::source::scope::Namespaces::Any;
     let mut world = World::of(source.clone()).applied();
@@ -134,7 +151,8 @@ fn a_namespace_goes_only_with_everything_in_it() {
     world.target.put(manifest("v1", "ConfigMap", Some("team"), "kube-root-ca.crt", json!({})), "control-plane");
     world.target.put(manifest("v1", "ServiceAccount", Some("team"), "default", json!({})), "control-plane");
 
-    let still = world.now([source.at(2, [manifest("v1", "ConfigMap", Some("team"), "a", json!({})), config("y", "1")])]);
+    let still =
+        world.now([source.at(2, [manifest("v1", "ConfigMap", Some("team"), "a", json!({})), config("y", "1")])]);
     let kept = still.plan();
     assert_eq!(verdict(&kept, "Namespace/team"), ("keep", "protected-delete"));
     assert_eq!(change(&kept, "Namespace/team").holds, [id("ConfigMap/team/a"), id("Secret/team/by-hand")]);
@@ -232,7 +250,8 @@ fn what_has_another_owner_that_stays_goes_along_with_nothing() {
     let live = |world: &World, of: &str| world.target.objects[&id(of)].clone();
     let (first, second) = (live(&world, "ConfigMap/shop/owner"), live(&world, "ConfigMap/shop/second"));
     // A cluster-scoped owner is in no list of a Namespace.
-    let role = world.target.put(manifest("rbac.authorization.k8s.io/v1", "ClusterRole", None, "r", json!({})), "somebody");
+    let role =
+        world.target.put(manifest("rbac.authorization.k8s.io/v1", "ClusterRole", None, "r", json!({})), "somebody");
     let role = world.target.objects[&role].clone();
     world.target.put(owned_by(owned_by(config("by-role", "1"), &first, false), &role, false), "somebody");
     world.target.put(owned_by(owned_by(config("by-both", "1"), &first, false), &second, false), "somebody");
@@ -247,7 +266,10 @@ fn what_has_another_owner_that_stays_goes_along_with_nothing() {
 
 #[test]
 fn a_dependent_that_a_source_owns_holds_its_owner_back() {
-    let (a, b) = (Source::new("a").declare([config("owner", "1"), config("y", "1")]), Source::new("b").declare([config("child", "1")]));
+    let (a, b) = (
+        Source::new("a").declare([config("owner", "1"), config("y", "1")]),
+        Source::new("b").declare([config("child", "1")]),
+    );
     let mut world = World::new(World::of(a.clone()).target, [a.clone(), b]).applied();
     let owner = world.target.objects[&id("ConfigMap/shop/owner")].clone();
     world.target.edit(&id("ConfigMap/shop/child"), "somebody", |o| *o = owned_by(o.clone(), &owner, false));
@@ -262,12 +284,24 @@ fn many(n: usize) -> Vec<Value> {
 
 #[test]
 fn the_budget_is_exceeded_only_by_more_than_both_its_numbers() {
-    for (owned, deleted, fits) in [(60, 10, true), (60, 11, true), (60, 12, true), (60, 13, false), (20, 10, true), (20, 11, false), (55, 11, true), (54, 11, false)] {
+    for (owned, deleted, fits) in [
+        (60, 10, true),
+        (60, 11, true),
+        (60, 12, true),
+        (60, 13, false),
+        (20, 10, true),
+        (20, 11, false),
+        (55, 11, true),
+        (54, 11, false),
+    ] {
         let source = Source::new("shop").declare(many(owned));
         let world = World::of(source.clone()).applied();
         let next = world.now([source.at(2, many(owned).into_iter().skip(deleted))]);
         match next.try_plan() {
-            Ok(plan) => assert!(fits && plan.summary.delete == deleted && plan.allowances.deletes.is_none(), "{owned} {deleted}"),
+            Ok(plan) => assert!(
+                fits && plan.summary.delete == deleted && plan.allowances.deletes.is_none(),
+                "{owned} {deleted}"
+            ),
             Err(refused) => assert!(!fits && refused.rules() == ["delete-budget"], "{owned} {deleted}"),
         }
         let allowed = |n: usize| next.clone().grant(|a| a.deletes = Some(n));
@@ -278,9 +312,15 @@ fn the_budget_is_exceeded_only_by_more_than_both_its_numbers() {
 
 #[test]
 fn the_allowance_counts_over_all_sources_and_the_budget_for_each() {
-    let (a, b) = (Source::new("a").declare(many(40)), Source::new("b").declare([manifest("v1", "ConfigMap", Some("lab"), "b", json!({}))]));
+    let (a, b) = (
+        Source::new("a").declare(many(40)),
+        Source::new("b").declare([manifest("v1", "ConfigMap", Some("lab"), "b", json!({}))]),
+    );
     let world = World::new(World::of(a.clone()).target, [a.clone(), b.clone()]).applied();
-    let next = world.now([a.at(2, many(40).into_iter().skip(11)), b.at(2, [manifest("v1", "ConfigMap", Some("lab"), "c", json!({}))])]);
+    let next = world.now([
+        a.at(2, many(40).into_iter().skip(11)),
+        b.at(2, [manifest("v1", "ConfigMap", Some("lab"), "c", json!({}))]),
+    ]);
     let faults = next.try_plan().unwrap_err().0;
     assert_eq!(faults.len(), 1);
     assert_eq!((faults[0].rule.as_str(), faults[0].holds.len()), ("delete-budget", 11));
@@ -324,6 +364,14 @@ fn deletes_come_last_in_the_reverse_of_the_order_of_applying() {
     source.spec.namespaces = holdfast::source::scope::Namespaces::Any;
     let world = World::of(source.clone()).applied();
     let plan = world.now([source.at(2, [config("new", "1")])]).grant(|a| a.deletes = Some(4)).plan();
-    assert_eq!(acts(&plan), ["create ConfigMap/shop/new", "delete ConfigMap/team/late", "delete Service/team/s",
-        "delete ConfigMap/team/a", "delete Namespace/team"]);
+    assert_eq!(
+        acts(&plan),
+        [
+            "create ConfigMap/shop/new",
+            "delete ConfigMap/team/late",
+            "delete Service/team/s",
+            "delete ConfigMap/team/a",
+            "delete Namespace/team"
+        ]
+    );
 }

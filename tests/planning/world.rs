@@ -13,7 +13,7 @@ use holdfast::manifest::{Limits, ManifestSet, read_file};
 use holdfast::merge;
 use holdfast::plan::document::{Action, Allowances, ChangeEntry, PlanDocument};
 use holdfast::plan::{CommitFacts, Grants, Observed, OtherSource, SourceInput, draft};
-use holdfast::source::scope::{ClusterKind, ClusterKinds, Namespaces};
+use holdfast::source::scope::{ClusterKinds, Namespaces};
 use holdfast::source::spec::{GitPermission, SourceSpec};
 use holdfast::source::url::RepositoryUrl;
 use holdfast::target::{Reader, TargetKind};
@@ -65,11 +65,31 @@ impl Source {
 
     pub fn check(&self, reader: &dyn Reader) -> CheckedSet {
         let limits = Limits::default();
-        let read = |(name, text): &(String, String)| read_file(&RepoPath::new(name.as_bytes()), text.clone().into_bytes(), &limits);
+        let read = |(name, text): &(String, String)| {
+            read_file(&RepoPath::new(name.as_bytes()), text.clone().into_bytes(), &limits)
+        };
         let set = ManifestSet::join(self.files.iter().map(read).collect(), &limits);
         match admission::check(&self.spec, set, &reader.definitions().unwrap(), &[]) {
             Ok(set) => set,
             Err(refused) => panic!("{:?}", refused.faults().collect::<Vec<_>>()),
+        }
+    }
+
+    pub fn input<'a>(
+        &'a self,
+        set: &'a CheckedSet,
+        inventory: &'a Inventory,
+        known: &'a [SourceRecord],
+    ) -> SourceInput<'a> {
+        SourceInput {
+            spec: &self.spec,
+            id: self.id(),
+            record: known.iter().find(|r| r.id == self.id()),
+            inventory,
+            set,
+            facts: CommitFacts { commit: self.commit.clone(), preview: false, rewind: self.rewind },
+            binding: binding_of(self),
+            rebinds: self.rebinds,
         }
     }
 
@@ -174,16 +194,7 @@ impl World {
             .iter()
             .zip(&sets)
             .zip(&inventories)
-            .map(|((source, set), inventory)| SourceInput {
-                spec: &source.spec,
-                id: source.id(),
-                record: known.iter().find(|r| r.id == source.id()),
-                inventory,
-                set,
-                facts: CommitFacts { commit: source.commit.clone(), preview: false, rewind: source.rewind },
-                binding: binding_of(source),
-                rebinds: source.rebinds,
-            })
+            .map(|((source, set), inventory)| source.input(set, inventory, &known))
             .collect();
         let observed = observe(reader, TargetKind::Embedded, &known, &inputs).unwrap();
         let grants = Grants::new(self.allowances.clone()).unwrap();
@@ -225,17 +236,29 @@ impl World {
         let plan = self.plan();
         let sets: Vec<CheckedSet> = self.sources.iter().map(|s| s.check(&self.target)).collect();
         let mut left: Vec<(ResourceId, Vec<holdfast::base::pointer::Pointer>)> = Vec::new();
-        let hpas = self.target.list(&holdfast::target::Contents::Kind(GroupKind::new("autoscaling", "HorizontalPodAutoscaler"))).unwrap();
-        let hpas: Vec<_> = self.target.objects(&hpas.iter().map(|h| &h.id).collect::<Vec<_>>()).unwrap().into_values().collect();
+        let hpas = self
+            .target
+            .list(&holdfast::target::Contents::Kind(GroupKind::new("autoscaling", "HorizontalPodAutoscaler")))
+            .unwrap();
+        let hpas: Vec<_> =
+            self.target.objects(&hpas.iter().map(|h| &h.id).collect::<Vec<_>>()).unwrap().into_values().collect();
         for change in &plan.changes {
             let at = self.sources.iter().position(|s| s.spec.name == change.source).unwrap();
             let (source, set) = (self.sources[at].clone(), &sets[at]);
             let checked = set.get(&change.id);
             match change.action {
-                Action::Create => drop(self.target.apply(checked.unwrap().declared(), &source.mark(&change.id)).clone()),
+                Action::Create => {
+                    drop(self.target.apply(checked.unwrap().declared(), &source.mark(&change.id)).clone())
+                }
                 Action::Update | Action::Own | Action::Adopt | Action::Transfer => {
                     let checked = checked.unwrap();
-                    let alone = admission::left_alone(checked, &self.target.objects[&change.id], &source.spec.ignore_drift, set, &hpas);
+                    let alone = admission::left_alone(
+                        checked,
+                        &self.target.objects[&change.id],
+                        &source.spec.ignore_drift,
+                        set,
+                        &hpas,
+                    );
                     let alone: Vec<_> = alone.into_iter().map(|(pointer, _)| pointer).collect();
                     let mut declared = checked.declared().clone();
                     for pointer in &alone {
@@ -251,10 +274,8 @@ impl World {
                     self.target.apply(checked.unwrap().declared(), &source.mark(&change.id));
                 }
                 Action::Delete => {
-                    self.target.objects.remove(&change.id);
-                    for along in &change.holds {
-                        self.target.objects.remove(along);
-                    }
+                    let along: Vec<ResourceId> = self.target.delete(&change.id).into_iter().collect();
+                    assert_eq!(along, change.holds, "a delete of {} takes others along than planned", change.id);
                 }
                 Action::Release if change.rule.as_deref() == Some("released") => self.target.mark(&change.id, None),
                 Action::Release | Action::Keep => {}
@@ -266,12 +287,22 @@ impl World {
         plan
     }
 
-    fn record(&mut self, source: &Source, set: &CheckedSet, plan: &PlanDocument, left: &[(ResourceId, Vec<holdfast::base::pointer::Pointer>)]) {
+    fn record(
+        &mut self,
+        source: &Source,
+        set: &CheckedSet,
+        plan: &PlanDocument,
+        left: &[(ResourceId, Vec<holdfast::base::pointer::Pointer>)],
+    ) {
         let before = self.target.inventory(&source.id()).unwrap();
         let mut after = before.clone();
         let mine = |id: &ResourceId| set.get(id).is_some_and(|c| !c.wants().use_);
         let elsewhere = |id: &ResourceId| {
-            let entries = plan.changes.iter().map(|c| (&c.id, &c.source)).chain(plan.unchanged.iter().map(|u| (&u.id, &u.source)));
+            let entries = plan
+                .changes
+                .iter()
+                .map(|c| (&c.id, &c.source))
+                .chain(plan.unchanged.iter().map(|u| (&u.id, &u.source)));
             entries.into_iter().any(|(other, owner)| other == id && *owner != source.spec.name)
         };
         after.rows.retain(|id, _| !elsewhere(id));
@@ -290,8 +321,13 @@ impl World {
             let Some(object) = self.target.objects.get(id) else { continue };
             let head = self.target.head(id).unwrap();
             let written = plan.changes.iter().any(|c| c.id == *id);
-            let alone = left.iter().find(|(other, _)| other == id).map(|(_, pointers)| pointers.clone()).unwrap_or_default();
-            let fields = if alone.is_empty() { checked.fields().clone() } else { merge::counted(checked.schema(), checked.declared(), &alone) };
+            let alone =
+                left.iter().find(|(other, _)| other == id).map(|(_, pointers)| pointers.clone()).unwrap_or_default();
+            let fields = if alone.is_empty() {
+                checked.fields().clone()
+            } else {
+                merge::counted(checked.schema(), checked.declared(), &alone)
+            };
             let old = before.rows.get(id);
             let row = Row {
                 id: id.clone(),
@@ -307,7 +343,10 @@ impl World {
                 seen: seen_digest(Some(checked.schema()), object, &fields, checked.sensitive()),
                 left_alone: !alone.is_empty(),
                 sensitive: checked.sensitive().to_vec(),
-                permissions: Permissions { prune: checked.wants().prune, release_to: checked.wants().release_to.clone() },
+                permissions: Permissions {
+                    prune: checked.wants().prune,
+                    release_to: checked.wants().release_to.clone(),
+                },
             };
             match old {
                 // What stays as it is keeps its row but for where it stands.
@@ -433,16 +472,27 @@ pub fn deployment(name: &str, rest: Value) -> Value {
 }
 
 pub fn claim(name: &str) -> Value {
-    manifest("v1", "PersistentVolumeClaim", Some("shop"), name,
-        json!({"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}))
+    manifest(
+        "v1",
+        "PersistentVolumeClaim",
+        Some("shop"),
+        name,
+        json!({"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}),
+    )
 }
 
 pub fn definition() -> Value {
-    manifest("apiextensions.k8s.io/v1", "CustomResourceDefinition", None, "widgets.example.com", json!({"spec": {
+    manifest(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        None,
+        "widgets.example.com",
+        json!({"spec": {
         "group": "example.com", "scope": "Namespaced",
         "names": {"kind": "Widget", "plural": "widgets", "singular": "widget"},
         "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object",
-            "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}}}]}}))
+            "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}}}]}}),
+    )
 }
 
 pub fn widget(namespace: &str, name: &str, size: i64) -> Value {

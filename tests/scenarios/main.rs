@@ -1,5 +1,8 @@
 //! Whole stories, told by the command line with real repositories and the real store.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, unreachable_pub)]
+
 mod chapter;
+mod crash;
 mod lab;
 mod real_sets;

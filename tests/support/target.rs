@@ -1,7 +1,7 @@
 //! A strict reference model of a target: plain maps, and what planning may read of them.
 #![allow(dead_code)]
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use holdfast::base::clock::Moment;
 use holdfast::base::ids::{Manager, ObjectUid, PlanId, SourceId, TargetIdentity};
@@ -120,6 +120,40 @@ impl Model {
         let uid = object["metadata"]["uid"].as_str().map(str::to_owned);
         let object = self.stamp(object, uid);
         self.objects.insert(id.clone(), object);
+    }
+
+    /// Deletes an object with all that goes along, as a control plane does; answers what went along.
+    pub fn delete(&mut self, id: &ResourceId) -> BTreeSet<ResourceId> {
+        let before: BTreeSet<ResourceId> = self.objects.keys().cloned().collect();
+        let Some(object) = self.objects.remove(id) else { return BTreeSet::new() };
+        let text = |at: &str| object.pointer(at).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let kind = GroupKind::new(text("/spec/group"), text("/spec/names/kind"));
+        self.objects.retain(|other, _| match id.kind.as_str() {
+            "Namespace" => other.namespace.as_ref() != Some(&id.name),
+            "CustomResourceDefinition" => other.group_kind() != kind,
+            _ => true,
+        });
+        // What lost its last owner goes; what never had one that exists stays as it is until then.
+        let mut lost: Vec<Value> =
+            before.iter().filter(|i| !self.objects.contains_key(*i)).map(|_| Value::Null).collect();
+        let mut gone: BTreeSet<ObjectUid> = BTreeSet::from([head(id, &object).uid]);
+        while !lost.is_empty() {
+            lost.clear();
+            let uids: BTreeSet<ObjectUid> = self.objects.iter().map(|(id, o)| head(id, o).uid).collect();
+            let orphans: Vec<ResourceId> = self
+                .objects
+                .iter()
+                .map(|(id, o)| head(id, o))
+                .filter(|h| h.owners.iter().any(|o| gone.contains(o)) && h.owners.iter().all(|o| !uids.contains(o)))
+                .map(|h| h.id)
+                .collect();
+            for orphan in orphans {
+                let object = self.objects.remove(&orphan).unwrap();
+                gone.insert(head(&orphan, &object).uid);
+                lost.push(object);
+            }
+        }
+        before.into_iter().filter(|other| other != id && !self.objects.contains_key(other)).collect()
     }
 
     /// A live object's identity.

@@ -2,12 +2,8 @@
 use holdfast::admission::CheckedSet;
 use holdfast::manifest::ManifestSet;
 
-fn plan(set: &CheckedSet) {
-    let _ = set;
-}
+fn plan(_: &CheckedSet) {}
 
 fn main() {
-    let set = ManifestSet::default();
-    plan(&set);
-    let _forged = CheckedSet { manifests: Vec::new() };
+    plan(&ManifestSet::default());
 }

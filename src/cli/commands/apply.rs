@@ -94,7 +94,10 @@ impl Apply<'_> {
         session.go_on()?;
         let prepared = match prepared {
             Ok(prepared) => prepared,
-            Err(rejection) => return self.finish(&session, None, Err(rejection.into())),
+            Err(rejection) => {
+                session.note_uncommitted(names, self.output);
+                return self.finish(&session, None, Err(rejection.into()));
+            }
         };
         let sealed = {
             let reader = session.target().reader()?;
@@ -110,7 +113,8 @@ impl Apply<'_> {
             return self.finish(&session, Some(plan), Err(stop));
         }
         if self.format != Format::Json {
-            self.output.data(&plan_text(plan, self.format, self.output.color(), None)?)?;
+            // An empty line parts the plan from the question or the receipt.
+            self.output.data(&(plan_text(plan, self.format, self.output.color(), None)? + "\n"))?;
         }
         if asks && !self.confirmed(plan)? {
             return Err(Failure::refused("not confirmed; nothing was written").into());

@@ -1,5 +1,7 @@
 //! `holdfast plan [SOURCE...]`.
 
+use std::mem::ManuallyDrop;
+
 use super::{PLAN_FORMATS, plan_text};
 use crate::apply::prepare;
 use crate::cli::args::{Global, PlanArgs};
@@ -21,11 +23,12 @@ pub(crate) fn run(args: &PlanArgs, global: &Global, env: &Env, output: &Output) 
     let prepared = prepare(&context, request);
     session.quiet();
     session.go_on()?;
-    let prepared = prepared?;
-    let sealed = {
+    // The process ends with this command: taking tens of thousands of objects apart first would only delay it.
+    let prepared = ManuallyDrop::new(prepared.inspect_err(|_| session.note_uncommitted(&args.sources, output))?);
+    let sealed = ManuallyDrop::new({
         let reader = session.target().reader()?;
         prepared.plan(reader.as_ref(), context.clock.now())?
-    };
+    });
     let plan = sealed.document();
     if let Some(path) = &args.out {
         planfile::write(path, plan)?;

@@ -4,3 +4,4 @@ mod chapter;
 mod crash;
 mod lab;
 mod real_sets;
+mod secrets;

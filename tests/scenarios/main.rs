@@ -2,6 +2,7 @@
 
 mod chapter;
 mod crash;
+mod faults;
 mod lab;
 mod real_sets;
 mod secrets;

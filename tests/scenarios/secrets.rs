@@ -277,7 +277,7 @@ fn sensitive_values_are_in_no_output_plan_file_or_log_of_what_is_planned_and_app
     watch.look_back(IDS);
 
     // By hand: other values, and a copy of an earlier object as kubectl keeps it.
-    let mut by_hand = |watch: &mut Watch, id: &str, change: &dyn Fn(&mut serde_json::Value, String)| {
+    let by_hand = |watch: &mut Watch, id: &str, change: &dyn Fn(&mut serde_json::Value, String)| {
         let mut object = watch.lab.live(id).unwrap();
         object["metadata"].as_object_mut().unwrap().remove("managedFields");
         let value = watch.marks.plant(&format!("{id} by hand"));

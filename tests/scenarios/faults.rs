@@ -96,3 +96,45 @@ fn a_plan_file_that_was_edited_cut_or_is_huge_is_refused_and_nothing_is_written(
     assert_eq!(lab.dump(), before);
     lab.run(&["apply", "a.plan.json"]).ok();
 }
+
+#[test]
+fn two_applies_of_one_source_at_once_leave_one_applied_and_the_other_applied_or_refused_cleanly() {
+    let lab = lab();
+    let apply = || {
+        let mut command = lab.command(&["apply", "a.plan.json"]);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+    };
+    let both = [apply(), apply()].map(|child| crate::lab::Said::of(child.wait_with_output().unwrap()));
+    let mut codes = both.each_ref().map(|said| said.code);
+    codes.sort_unstable();
+    assert_eq!(codes, [0, 4], "{both:?}");
+    let refused = both.iter().find(|said| said.code == 4).unwrap();
+    assert!(refused.all().contains("othing was written"), "{refused:?}");
+    assert_eq!(lab.plan(&[])["summary"]["unchanged"], 1);
+}
+
+#[test]
+fn a_signal_during_an_apply_leaves_it_done_or_says_that_nothing_was_written() {
+    for signal in ["INT", "TERM"] {
+        for wait in [5, 20, 40, 80, 120] {
+            let lab = lab();
+            let before = lab.dump();
+            let mut command = lab.command(&["apply", "a.plan.json"]);
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+            let child = command.spawn().unwrap();
+            std::thread::park_timeout(std::time::Duration::from_millis(wait));
+            let kill = std::process::Command::new("kill").args(["-s", signal, &child.id().to_string()]).output();
+            kill.unwrap();
+            let said = crate::lab::Said::of(child.wait_with_output().unwrap());
+            match said.code {
+                0 => assert_ne!(lab.dump(), before),
+                // -1: before anything was opened the signal ends the process.
+                1 => assert!(said.all().contains("othing was written"), "{said:?}"),
+                code => assert_eq!(code, -1, "{said:?}"),
+            }
+            if said.code != 0 {
+                assert_eq!(lab.dump(), before, "SIG{signal} after {wait} ms: {said:?}");
+            }
+        }
+    }
+}

@@ -8,6 +8,7 @@ pub mod digest;
 pub mod failpoint;
 pub mod fault;
 pub mod ids;
+pub mod json;
 pub mod path;
 pub mod pointer;
 pub mod resource;

@@ -74,13 +74,13 @@ pub fn read(bytes: &[u8]) -> Result<PlanDocument, StoredError> {
     if bytes.len() > MAX_BYTES {
         return Err(StoredError::TooLarge);
     }
-    let versioned: Versioned = serde_json::from_slice(bytes).map_err(|error| unread(&error))?;
+    let versioned: Versioned = crate::base::json::read(bytes).map_err(|error| unread(&error))?;
     match versioned.format_version {
         Some(found) if found == u64::from(FORMAT_VERSION) => {}
         Some(found) => return Err(StoredError::OtherVersion { found }),
         None => return Err(StoredError::NotAPlan),
     }
-    let plan: PlanDocument = serde_json::from_slice(bytes).map_err(|error| unread(&error))?;
+    let plan: PlanDocument = crate::base::json::read(bytes).map_err(|error| unread(&error))?;
     let (plan_id, content_id) = identity::name(&plan)?;
     if plan.plan_id != plan_id {
         return Err(StoredError::Digest { which: "planId" });

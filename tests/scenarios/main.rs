@@ -4,6 +4,7 @@
 
 mod chapter;
 mod crash;
+mod depth;
 mod faults;
 mod lab;
 mod real_sets;

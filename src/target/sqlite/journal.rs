@@ -65,7 +65,8 @@ impl View {
     }
 
     fn entry(&self, text: &str) -> Result<HistoryEntry, TargetError> {
-        serde_json::from_str(text).map_err(|_| self.name.damaged("an entry of the operation log can't be read"))
+        crate::base::json::read(text.as_bytes())
+            .map_err(|_| self.name.damaged("an entry of the operation log can't be read"))
     }
 
     /// The entries, newest first.
@@ -92,7 +93,8 @@ impl View {
             [exact, ..] if exact.0 == asked => exact,
             several => return Err(TargetError::Ambiguous { asked: asked.to_owned(), count: several.len() }),
         };
-        let details = serde_json::from_str(&one.2).map_err(|_| self.name.damaged("a receipt can't be read"))?;
+        let details =
+            crate::base::json::read(one.2.as_bytes()).map_err(|_| self.name.damaged("a receipt can't be read"))?;
         Ok(Some((self.entry(&one.1)?, details)))
     }
 

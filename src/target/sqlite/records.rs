@@ -23,7 +23,7 @@ fn row_key(source: i64, resource: i64) -> i64 {
 
 impl View {
     fn read<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, TargetError> {
-        serde_json::from_str(text).map_err(|_| self.name.damaged(format!("{what} can't be read")))
+        crate::base::json::read(text.as_bytes()).map_err(|_| self.name.damaged(format!("{what} can't be read")))
     }
 
     /// The text of a record that is stored.

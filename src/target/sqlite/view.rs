@@ -41,7 +41,7 @@ impl Stored {
 }
 
 fn parse(body: &str, version: i64) -> Option<Value> {
-    let mut object: Value = serde_json::from_str(body).ok()?;
+    let mut object: Value = crate::base::json::read(body.as_bytes()).ok()?;
     object::set_version(&mut object, version);
     object.is_object().then_some(object)
 }

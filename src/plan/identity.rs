@@ -153,6 +153,12 @@ fn change_forms(change: &ChangeEntry, sources: &[SourceEntry]) -> Result<Pair, s
     }
     if let Some(Value::Array(warnings)) = value.get_mut("warnings") {
         warnings.iter_mut().for_each(|warning| remove(warning, &["file", "line"]));
+        // They stand in the order of their places, too.
+        warnings.sort_by_cached_key(|warning| {
+            let mut bytes = Vec::new();
+            canonical(warning, &mut bytes);
+            bytes
+        });
     }
     let mut content = Vec::with_capacity(fields.len() + 512);
     with_fields(&value, &fields, &mut content);

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::element::Element;
 use super::fieldset::FieldSet;
 
-/// How deep a set may go: as deep as JSON is read.
-const MAX_DEPTH: usize = 128;
+/// How deep a set may go: deeper than manifests may nest (200), less than JSON is read.
+const MAX_DEPTH: usize = 256;
 
 /// A fieldsV1 that can't be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

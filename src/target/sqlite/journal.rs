@@ -114,8 +114,9 @@ impl View {
             let (entry, operation, uid, version, fields) = read().map_err(|e| self.name.reading(e))?;
             let damaged = || self.name.damaged("a line of the operation log can't be read");
             let entry = self.entry(&entry)?;
-            let fields: Vec<Pointer> =
-                fields.map_or(Ok(Vec::new()), |text| serde_json::from_str(&text)).map_err(|_| damaged())?;
+            let fields: Vec<Pointer> = fields
+                .map_or(Ok(Vec::new()), |text| crate::base::json::read(text.as_bytes()))
+                .map_err(|_| damaged())?;
             lines.push(LogLine {
                 entry: entry.id,
                 at: entry.at,

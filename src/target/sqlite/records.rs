@@ -61,7 +61,7 @@ impl View {
             .map_err(|e| self.name.reading(e))?;
         let rows: Vec<Row> = texts
             .into_par_iter()
-            .map(|text| serde_json::from_str(&text).ok())
+            .map(|text| crate::base::json::read(text.as_bytes()).ok())
             .collect::<Option<_>>()
             .ok_or_else(|| self.name.damaged("an inventory row can't be read"))?;
         let rows: BTreeMap<ResourceId, Row> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();

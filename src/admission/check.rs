@@ -251,8 +251,18 @@ impl Judge<'_> {
         let fields = FieldSet::of_object(schema.root(), &value);
         let (_, warnings) = placed(&document, Some(&id), findings);
         let sensitive = Arc::clone(patterns);
-        let checked =
-            Checked { id, schema, declared: Arc::new(value), document, wants, sensitive, digest, fields, has_sensitive, folded };
+        let checked = Checked {
+            id,
+            schema,
+            declared: Arc::new(value),
+            document,
+            wants,
+            sensitive,
+            digest,
+            fields,
+            has_sensitive,
+            folded,
+        };
         Verdict { warnings, waived: said.waived, outcome: Outcome::Passed(Box::new(checked)) }
     }
 

@@ -55,7 +55,9 @@ impl Quotes {
         let Ok(index) = self.files.binary_search_by(|file| file.path.cmp(&at.file)) else { return Quote::Nothing };
         let file = &self.files[index];
         let Some(line) = source_line(file, at.line) else { return Quote::Nothing };
+        // In a place of a wrong type a value isn't known as sensitive; its line still says what it is.
         let showable = !self.hidden.contains(&(at.file.clone(), at.document))
+            && !sensitive::is_usual_name(line)
             && (!self.unread.contains(&at.file) || self.may_show_unread(file, at.line));
         if showable { Quote::Line(line.to_owned()) } else { Quote::Hidden }
     }

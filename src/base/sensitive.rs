@@ -111,8 +111,10 @@ fn containers(value: &Value, at: &mut Pointer, depth: usize, found: &mut Vec<Poi
 fn environment(env: &[Value], at: &Pointer, found: &mut Vec<Pointer>) {
     for (index, entry) in env.iter().enumerate() {
         let name = entry.get("name").and_then(Value::as_str).unwrap_or_default();
-        if entry.get("value").is_some() && is_usual_name(name) {
-            found.push(at.key("env").index(index).key("value"));
+        let Some(fields) = entry.as_object().filter(|_| is_usual_name(name)) else { continue };
+        // A misspelt `value` holds one too.
+        for field in fields.keys().filter(|field| !["name", "valueFrom"].contains(&field.as_str())) {
+            found.push(at.key("env").index(index).key(field));
         }
     }
 }

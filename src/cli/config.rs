@@ -86,7 +86,11 @@ fn read(path: &Path) -> Result<Found, Stop> {
     for file in &files {
         texts.push((file.display().to_string(), text(file)?));
     }
-    parse(&texts, &base, path.display().to_string())
+    let origin = match files.as_slice() {
+        [one] => one.display().to_string(),
+        _ => path.display().to_string(),
+    };
+    parse(&texts, &base, origin)
 }
 
 fn parse(texts: &[(String, String)], base: &Path, origin: String) -> Result<Found, Stop> {

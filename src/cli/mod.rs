@@ -8,6 +8,7 @@ mod exit;
 mod interrupt;
 mod invocation;
 mod output;
+mod panics;
 mod planfile;
 mod progress;
 mod report;
@@ -34,8 +35,8 @@ pub fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let output = output::Output::new(&cli.global, &env);
-    let exit = commands::run(&cli, &env, &output).unwrap_or_else(|stop| output.stop(&stop));
-    exit.code()
+    let run = || commands::run(&cli, &env, &output).unwrap_or_else(|stop| output.stop(&stop));
+    panics::guard(run).unwrap_or_else(|failure| output.stop(&failure.into())).code()
 }
 
 /// `HOLDFAST_FAILPOINT`, for crash tests: `list` prints the places, `NAME:N` makes the process die at the n-th passing.

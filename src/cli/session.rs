@@ -12,6 +12,8 @@ use crate::admission::{Rejection, unknown_waivers};
 use crate::apply::{Context, Interrupt, Request};
 use crate::base::clock::{Clock, Moment};
 use crate::base::ids::{ApplyId, CommitId, SourceName};
+use crate::base::pointer::Pointer;
+use crate::base::resource::GroupKind;
 use crate::manifest;
 use crate::plan::Grants;
 use crate::plan::binding::wrong_target;
@@ -95,6 +97,12 @@ impl Session {
     /// The Sources of this target.
     fn sources(&self) -> impl Iterator<Item = &SourceSpec> {
         self.found.config.sources.iter().filter(|s| s.target.as_ref().is_none_or(|t| *t == self.target_name))
+    }
+
+    /// The fields of a kind that any Source of the target calls sensitive.
+    pub(crate) fn sensitive(&self, kind: &GroupKind) -> Vec<Pointer> {
+        let entries = self.sources().flat_map(|source| &source.sensitive);
+        entries.filter(|entry| entry.kind == *kind).flat_map(|entry| entry.pointers.iter().cloned()).collect()
     }
 
     /// The named Sources, or all.

@@ -117,8 +117,7 @@ impl<'a> Draft<'a> {
 
 fn replace(change: &mut Change<'_>) {
     let (Intent::Apply { uid, version, .. }, Some(checked)) = (&change.intent, change.checked) else { return };
-    change.intent =
-        Intent::Replace { uid: uid.clone(), version: version.clone(), declared: checked.shared() };
+    change.intent = Intent::Replace { uid: uid.clone(), version: version.clone(), declared: checked.shared() };
     change.entry.action = Action::Replace;
     change.entry.undo = undo::of_replace(&change.entry.id);
     change.entry.reason = Some("fields that can't be changed in place differ: it is deleted and made anew".to_owned());

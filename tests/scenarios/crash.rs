@@ -348,17 +348,20 @@ fn an_apply_killed_at_any_of_a_hundred_random_moments_leaves_all_old_or_all_new(
         };
         (0..5).map(|_| once()).min().unwrap()
     };
-    let (mut begins, mut ends) = (until("before-begin"), until("after-commit"));
-    let mut took = took.min(ends.mul_f64(1.1));
+    let (begins, ends) = (until("before-begin"), until("after-commit"));
+    let took = took.min(ends.mul_f64(1.1));
     let mut random = Random(SEED);
     println!("crash: seed {SEED:#x}, an apply takes {took:?}, its transaction lies within {begins:?} and {ends:?}");
 
+    // How much slower the machine became since then: the moments follow, so that they fall on both sides of the commit.
+    let mut slower = 1.0;
     let (mut old_left, mut new_left, mut done) = (0, 0, 0);
     for n in 0..100 {
         let moment = match n % 2 {
             0 => random.between(Duration::ZERO, took),
             _ => random.between(begins.mul_f64(0.95), ends),
-        };
+        }
+        .mul_f64(slower);
         stage.reset();
         let mut child = stage.apply().spawn().unwrap();
         let begun = Instant::now();
@@ -369,16 +372,19 @@ fn an_apply_killed_at_any_of_a_hundred_random_moments_leaves_all_old_or_all_new(
         let status = child.wait().unwrap();
         let when = format!("kill {n} after {moment:?} (seed {SEED:#x})");
         match stage.is_new(&new, &when) {
-            true => new_left += 1,
+            true => {
+                new_left += 1;
+                slower *= 0.94;
+            }
             false => {
                 assert!(!status.success(), "{when}: it said that it was done");
                 old_left += 1;
+                slower *= if n % 2 == 1 { 1.05 } else { 1.0 };
             }
         }
         if status.success() {
-            // Faster than measured: an apply like any other. The next ones are killed earlier.
+            // Faster than measured: an apply like any other.
             done += 1;
-            (begins, ends, took) = (begins.mul_f64(0.97), ends.mul_f64(0.97), took.mul_f64(0.97));
         } else {
             stage.goes_on(&new, &when);
         }

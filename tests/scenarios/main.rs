@@ -4,5 +4,7 @@
 
 mod chapter;
 mod crash;
+mod faults;
 mod lab;
 mod real_sets;
+mod secrets;

@@ -43,6 +43,12 @@ pub(super) const RULES: &[RuleDoc] = &[
         "a depends on b, and b on a",
     ),
     rule(
+        "dependency-outside",
+        "What a manifest depends on is in the plan or on the target.",
+        "`config.kubernetes.io/depends-on` names an object that the plan doesn't write: it orders nothing, and that is said.",
+        "config.kubernetes.io/depends-on: apps/namespaces/shop/Deployment/elsewhere",
+    ),
+    rule(
         "empty-source",
         "A commit that declares nothing deletes nothing by itself.",
         "A path that the commit lacks is always refused: it's a typing error or a moved folder. An existing path without a \

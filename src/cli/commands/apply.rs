@@ -6,7 +6,7 @@ use dialoguer::Confirm;
 
 use super::plan_text;
 use crate::admission::Rejection;
-use crate::apply::{ApplyOptions, Context, Prepared, Receipt, Transaction, prepare};
+use crate::apply::{ApplyOptions, Context, LOCKED, Prepared, Receipt, Transaction, prepare};
 use crate::base::fault::Fault;
 use crate::base::ids::{ContentId, PlanId};
 use crate::cli::args::{ApplyArgs, Format, Global};
@@ -201,6 +201,10 @@ impl Apply<'_> {
     }
 
     fn note(&self, session: &Session, plan: Option<&PlanDocument>, rejection: &Rejection) {
+        // A store that was locked beyond the time-out is not waited for once more.
+        if rejection.faults().any(|fault| fault.rule == LOCKED) {
+            return;
+        }
         let sources = plan.map(|plan| plan.sources.as_slice()).unwrap_or_default();
         let entry = HistoryEntry {
             id: session.new_apply().to_string(),

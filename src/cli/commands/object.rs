@@ -1,5 +1,6 @@
 //! `holdfast object`: the embedded control plane by hand, as somebody outside would.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::Read;
 
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::base::columns::Columns;
 use crate::base::fault::Fault;
+use crate::base::ids::SourceId;
 use crate::base::path::RepoPath;
 use crate::base::pointer::Pointer;
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
@@ -18,8 +20,8 @@ use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::output::Output;
 use crate::cli::session::Session;
 use crate::manifest::{Limits, read_objects};
-use crate::target::Live;
 use crate::target::sqlite::{Access, Ask, PutResult};
+use crate::target::{Live, Target, TargetError};
 
 /// Lists, prints, writes or deletes objects.
 pub(crate) fn run(command: &ObjectCommand, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
@@ -37,8 +39,36 @@ fn resource(text: &str) -> Result<ResourceId, Failure> {
 }
 
 /// An object as it is shown.
-fn shown(live: &Live, secrets: bool) -> Value {
-    if secrets { live.object.clone() } else { sensitive::mask(&live.object, &[]) }
+fn shown(live: &Live, secrets: bool, hidden: &Hidden<'_>) -> Value {
+    if secrets { live.object.clone() } else { sensitive::mask(&live.object, &hidden.of(&live.head.id)) }
+}
+
+/// What Sources call sensitive: those of the configuration now, and at its last apply that of each object's owner.
+struct Hidden<'s> {
+    session: &'s Session,
+    rows: HashMap<ResourceId, Vec<Pointer>>,
+}
+
+impl<'s> Hidden<'s> {
+    fn new<'l>(session: &'s Session, shown: impl IntoIterator<Item = &'l Live>) -> Result<Self, TargetError> {
+        let marks = shown.into_iter().filter_map(|live| live.head.mark.as_ref().ok()?.as_ref());
+        let owners: BTreeSet<&SourceId> = marks.map(|mark| &mark.source).collect();
+        let mut rows = HashMap::new();
+        if !owners.is_empty() {
+            let reader = session.target().reader()?;
+            for owner in owners {
+                let named = reader.inventory(owner)?.rows.into_iter().filter(|(_, row)| !row.sensitive.is_empty());
+                rows.extend(named.map(|(id, row)| (id, row.sensitive)));
+            }
+        }
+        Ok(Self { session, rows })
+    }
+
+    fn of(&self, id: &ResourceId) -> Vec<Pointer> {
+        let mut all = self.session.sensitive(&id.group_kind());
+        all.extend(self.rows.get(id).into_iter().flatten().cloned());
+        all
+    }
 }
 
 fn list(system: bool, session: &Session, output: &Output) -> Result<Exit, Stop> {
@@ -46,7 +76,8 @@ fn list(system: bool, session: &Session, output: &Output) -> Result<Exit, Stop> 
     let secrets = output.secrets()?;
     let found = session.target().hand("").list(&Ask { system, ..Ask::default() })?;
     if format != Format::Table {
-        let items: Vec<Value> = found.iter().map(|live| shown(live, secrets)).collect();
+        let hidden = Hidden::new(session, &found)?;
+        let items: Vec<Value> = found.iter().map(|live| shown(live, secrets, &hidden)).collect();
         let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
         if format == Format::Json {
             output.json(&list)?
@@ -85,7 +116,7 @@ fn get(id: &ResourceId, session: &Session, output: &Output) -> Result<Exit, Stop
         // The object itself, for programs: what a get gave, a put takes back.
         output.json(&live.object)?
     } else {
-        output.yaml(&shown(&live, secrets))?
+        output.yaml(&shown(&live, secrets, &Hidden::new(session, [&live])?))?
     }
     Ok(Exit::Done)
 }
@@ -131,16 +162,16 @@ fn unmask(object: &mut Value, session: &Session) -> Result<(), Stop> {
     let (Some(version), Some(kind), Some(name)) = (text("/apiVersion"), text("/kind"), text("/metadata/name")) else {
         return Ok(());
     };
-    let masked: Vec<Pointer> = sensitive::pointers(object, &[])
-        .into_iter()
-        .filter(|at| text(at.as_str()).is_some_and(|value| value.starts_with("(sensitive, ")))
-        .collect();
-    if masked.is_empty() {
+    if !bears_placeholder(object) {
         return Ok(());
     }
     let GroupKind { group, kind } = GroupVersionKind::new(&version, &kind).group_kind();
     let id = ResourceId { group, kind, namespace: text("/metadata/namespace"), name };
     let Some(live) = session.target().hand("").get(&id)? else { return Ok(()) };
+    let masked: Vec<Pointer> = sensitive::pointers(object, &Hidden::new(session, [&live])?.of(&id))
+        .into_iter()
+        .filter(|at| text(at.as_str()).is_some_and(|value| value.starts_with(PLACEHOLDER)))
+        .collect();
     for at in masked {
         let value = live.object.pointer(at.as_str());
         if let (Some(value), Some(slot)) = (value, object.pointer_mut(at.as_str()))
@@ -150,6 +181,18 @@ fn unmask(object: &mut Value, session: &Session) -> Result<(), Stop> {
         }
     }
     Ok(())
+}
+
+/// How what is shown instead of a value begins.
+const PLACEHOLDER: &str = "(sensitive, ";
+
+fn bears_placeholder(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.starts_with(PLACEHOLDER),
+        Value::Array(list) => list.iter().any(bears_placeholder),
+        Value::Object(map) => map.values().any(bears_placeholder),
+        _ => false,
+    }
 }
 
 /// A file's bytes, or those of standard input; no more than a manifest may have.

@@ -1,7 +1,7 @@
 //! The applier: inside the writer's lock it plans anew, compares, and commits everything or nothing.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -67,8 +67,6 @@ impl From<TargetError> for ApplyError {
 pub struct Transaction<'t> {
     writer: Box<dyn Writer + 't>,
     staged: Staged,
-    /// When the lock was had.
-    opened: Instant,
 }
 
 impl<'t> Transaction<'t> {
@@ -94,7 +92,6 @@ impl<'t> Transaction<'t> {
         // If somebody writes meanwhile this may fail by what they wrote; then the plan made inside the lock says so better.
         let early = if revision.is_some() { context.target.stage(early) } else { Ok(early.into()) };
         let writer = context.target.writer(&ids, options.lock_timeout)?;
-        let opened = Instant::now();
         let reader = writer.reader();
         let staged = if revision.is_some() && reader.revision()? == revision {
             early?
@@ -104,7 +101,7 @@ impl<'t> Transaction<'t> {
             still_so(reviewed, &sealed, &options)?;
             batch(&sealed, &options, context.clock.now()).into()
         };
-        Ok(Self { writer, staged, opened })
+        Ok(Self { writer, staged })
     }
 
     /// Commits everything, or nothing.
@@ -113,12 +110,12 @@ impl<'t> Transaction<'t> {
     /// If somebody asked to stop, or the target fails; the error says what was written: nothing, unless it says that it
     /// isn't known.
     pub fn commit(self, context: &Context<'_>) -> Result<Receipt, ApplyError> {
-        let Self { writer, staged, opened } = self;
+        let Self { writer, staged } = self;
         if context.interrupt.is_raised() {
             return Err(ApplyError::Interrupted);
         }
         let written = writer.commit(staged)?;
-        Ok(Receipt { json: written.receipt, held: opened.elapsed() })
+        Ok(Receipt { json: written.receipt, held: written.held })
     }
 }
 

@@ -255,5 +255,13 @@ impl ContentId {
 }
 
 fn uuid_text(text: &str, what: &'static str) -> Result<String, BadId> {
+    // Most are written as they are kept.
+    let is_kept = |(at, byte): (usize, u8)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
+    };
+    if text.len() == 36 && text.bytes().enumerate().all(is_kept) {
+        return Ok(text.to_owned());
+    }
     uuid::Uuid::try_parse(text).map(|u| u.to_string()).map_err(|_| BadId::new(what, text))
 }

@@ -106,10 +106,10 @@ impl ResourceId {
     /// # Errors
     /// If it has not two or three parts, none of them empty.
     pub fn parse(text: &str) -> Result<Self, BadResourceId> {
-        let parts: Vec<&str> = text.split('/').collect();
-        let (kind, namespace, name) = match parts.as_slice() {
-            [kind, namespace, name] => (*kind, Some(*namespace), *name),
-            [kind, name] => (*kind, None, *name),
+        let mut parts = text.split('/');
+        let (kind, namespace, name) = match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some(kind), Some(namespace), Some(name), None) => (kind, Some(namespace), name),
+            (Some(kind), Some(name), None, None) => (kind, None, name),
             _ => return Err(BadResourceId(text.to_owned())),
         };
         if kind.is_empty() || name.is_empty() || namespace == Some("") {

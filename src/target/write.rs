@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -144,6 +145,8 @@ pub struct Written {
     pub serials: Vec<(SourceId, u64)>,
     /// The receipt as stored.
     pub receipt: Value,
+    /// From the lock to the end of the commit.
+    pub held: Duration,
 }
 
 /// What a target's own admission says to one write.

@@ -259,7 +259,7 @@ impl<'w> Work<'w> {
             let uid = uuid::Uuid::new_v4().to_string();
             object::stamp(&mut new, &Stamp { uid: &uid, generation: 1, created: &self.at.rfc3339() });
             let formed = Formed::new(&mut new, &uid, version);
-            let key = self.view.insert(&id, &formed)?.ok_or_else(|| exists(&id))?;
+            let key = self.view.puts()?.object(&id, self.view.key(&id)?, &formed)?.ok_or_else(|| exists(&id))?;
             self.counter = version;
             self.line(key, &id, ("created", &uid, version), &[])?;
             return self.done(id, PutResult::Created, &uid, version);
@@ -296,7 +296,7 @@ impl<'w> Work<'w> {
         fields: &[Pointer],
     ) -> Result<(), TargetError> {
         let text = if fields.is_empty() { None } else { Some(self.view.written(&fields)?) };
-        self.view.put_line(key, self.entry, (operation, uid, version), text.as_deref())?;
+        self.view.puts()?.line(key, self.entry, (operation, uid, version), text.as_deref())?;
         let line = json!({
             "id": id, "operation": operation, "uid": uid, "version": version.to_string(), "fields": fields,
         });

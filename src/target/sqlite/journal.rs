@@ -49,21 +49,6 @@ impl View {
         Ok(entry.id)
     }
 
-    /// Writes the line of one object.
-    pub(super) fn put_line(
-        &self,
-        resource: i64,
-        entry: i64,
-        (operation, uid, version): (&str, &str, i64),
-        fields: Option<&str>,
-    ) -> Result<(), TargetError> {
-        let put = "INSERT INTO line (resource, entry, operation, uid, version, fields) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        let mut statement = self.conn.prepare_cached(put).map_err(|e| self.name.writing(e))?;
-        let row = params![resource, entry, operation, uid, version, fields];
-        statement.execute(row).map_err(|e| self.name.writing(e))?;
-        Ok(())
-    }
-
     fn entry(&self, text: &str) -> Result<HistoryEntry, TargetError> {
         crate::base::json::read(text.as_bytes())
             .map_err(|_| self.name.damaged("an entry of the operation log can't be read"))

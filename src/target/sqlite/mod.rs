@@ -22,7 +22,7 @@ mod work;
 mod writer;
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -149,14 +149,14 @@ impl Target for Embedded {
         failpoint::hit(failpoint::BEFORE_BEGIN);
         let view = self.begin(wait)?;
         failpoint::hit(failpoint::AFTER_BEGIN);
-        Ok(Box::new(Transaction { target: self, view }))
+        Ok(Box::new(Transaction { target: self, view, since: Instant::now() }))
     }
 
     fn note(&self, entry: HistoryEntry, details: Value) -> Result<(), TargetError> {
         let view = self.begin(self.wait)?;
         let at = entry.at;
         let id = view.put_entry(view.next_entry()?, entry, &details.to_string())?;
-        writer::finish(self, view, &id, at)
+        writer::finish(self, view, &id, at).map(drop)
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Item {
     pub(super) write: Write,
     pub(super) live: Option<Stored>,
     pub(super) version: i64,
+    /// The key of its resource, where it was there before and isn't now.
+    pub(super) former: Option<i64>,
     /// Its inventory row, and the place of its Source in the batch.
     pub(super) row: Option<(usize, Row)>,
 }
@@ -42,6 +44,8 @@ pub(super) struct Ready {
     pub(super) operation: &'static str,
     /// Key, UID and version of the object that it takes the place of.
     pub(super) before: Option<(i64, String, i64)>,
+    /// The key of its resource, where it was there before and isn't now.
+    pub(super) former: Option<i64>,
     /// The object; `None` if it stays as it is.
     pub(super) formed: Option<Formed>,
     /// The fields that changed, as JSON.
@@ -64,7 +68,12 @@ impl Ready {
 impl Context<'_> {
     /// Works out one write.
     pub(super) fn prepare(&self, item: Item) -> Result<Ready, TargetError> {
-        let Item { write, live, version, row } = item;
+        let former = item.former;
+        self.form(item).map(|ready| Ready { former, ..ready })
+    }
+
+    fn form(&self, item: Item) -> Result<Ready, TargetError> {
+        let Item { write, live, version, row, .. } = item;
         let before = live.as_ref().map(|stored| (stored.key, stored.uid.clone(), stored.version));
         let old = match &live {
             None => None,
@@ -133,7 +142,15 @@ impl Context<'_> {
         object::stamp(&mut new, &Stamp { uid, generation: 1, created: &self.at.rfc3339() });
         object::set_version(&mut new, version);
         let row = row_text(&id, row, Some(schema), &new, (uid, version))?;
-        Ok(Ready { id, operation, before, formed: Some(Formed::new(&mut new, uid, version)), fields: None, row })
+        Ok(Ready {
+            id,
+            operation,
+            before,
+            former: None,
+            formed: Some(Formed::new(&mut new, uid, version)),
+            fields: None,
+            row,
+        })
     }
 
     fn changed(
@@ -147,7 +164,7 @@ impl Context<'_> {
     ) -> Result<Ready, TargetError> {
         if new == *old {
             let row = row_text(&id, row, schema, old, (&before.1, before.2))?;
-            return Ok(Ready { id, operation, before: Some(before), formed: None, fields: None, row });
+            return Ok(Ready { id, operation, before: Some(before), former: None, formed: None, fields: None, row });
         }
         let generation = object::generation(old, &new);
         if let Some(metadata) = object::metadata(&mut new) {
@@ -161,7 +178,7 @@ impl Context<'_> {
         let fields = serde_json::to_string(&fields).map_err(|e| bad(&id, &e.to_string()))?;
         let row = row_text(&id, row, schema, &new, (&before.1, version))?;
         let formed = Formed::new(&mut new, &before.1, version);
-        Ok(Ready { id, operation, before: Some(before), formed: Some(formed), fields: Some(fields), row })
+        Ok(Ready { id, operation, before: Some(before), former: None, formed: Some(formed), fields: Some(fields), row })
     }
 }
 

@@ -17,7 +17,7 @@ use crate::target::TargetError;
 const SHIFT: u32 = 40;
 
 /// The key of an inventory row.
-fn row_key(source: i64, resource: i64) -> i64 {
+pub(super) fn row_key(source: i64, resource: i64) -> i64 {
     (source << SHIFT) | resource
 }
 
@@ -84,14 +84,6 @@ impl View {
              ON CONFLICT (id) DO UPDATE SET record = excluded.record RETURNING key";
         let mut statement = self.conn.prepare_cached(put).map_err(|e| self.name.writing(e))?;
         statement.query_row((record.id.as_str(), text), |row| row.get(0)).map_err(|e| self.name.writing(e))
-    }
-
-    /// Writes an inventory row from its text.
-    pub(super) fn put_row(&self, source: i64, resource: i64, text: &str) -> Result<(), TargetError> {
-        let put = "INSERT INTO inventory VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET row = excluded.row";
-        let mut statement = self.conn.prepare_cached(put).map_err(|e| self.name.writing(e))?;
-        statement.execute(params![row_key(source, resource), text]).map_err(|e| self.name.writing(e))?;
-        Ok(())
     }
 
     /// Ends an inventory row; whether there was one.

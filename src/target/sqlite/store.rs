@@ -1,9 +1,11 @@
 //! Writes of single objects, inside a transaction.
 
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::{CachedStatement, Connection, ErrorCode, OptionalExtension as _, params};
 use serde_json::Value;
 
+use super::failure::Name;
 use super::object::Columns;
+use super::records;
 use super::view::{View, namespace};
 use crate::base::resource::ResourceId;
 use crate::target::TargetError;
@@ -53,25 +55,6 @@ impl View {
         statement.query_row(row, |row| row.get(0)).optional().map_err(|e| self.name.reading(e))
     }
 
-    /// Stores a new object; its key, or `None` if one of that name exists.
-    pub(super) fn insert(&self, id: &ResourceId, formed: &Formed) -> Result<Option<i64>, TargetError> {
-        let put = "INSERT INTO resource (grp, kind, namespace, name, uid, version, mark, owners)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-             ON CONFLICT (grp, kind, namespace, name) DO UPDATE SET
-               uid = excluded.uid, version = excluded.version, mark = excluded.mark, owners = excluded.owners, system = 0
-             WHERE uid IS NULL RETURNING key";
-        let mut statement = self.conn.prepare_cached(put).map_err(|e| self.name.writing(e))?;
-        let Columns { mark, owners } = &formed.columns;
-        let row = params![id.group, id.kind, namespace(id), id.name, formed.uid, formed.version, mark, owners];
-        let key: Option<i64> =
-            statement.query_row(row, |row| row.get(0)).optional().map_err(|e| self.name.writing(e))?;
-        let Some(key) = key else { return Ok(None) };
-        let put = "INSERT INTO body VALUES (?1, ?2)";
-        let mut statement = self.conn.prepare_cached(put).map_err(|e| self.name.writing(e))?;
-        statement.execute(params![key, formed.body]).map_err(|e| self.name.writing(e))?;
-        Ok(Some(key))
-    }
-
     /// Stores an object over the one that has this key, UID and version; whether there was one.
     pub(super) fn replace(&self, key: i64, uid: &str, version: i64, formed: &Formed) -> Result<bool, TargetError> {
         let put = "UPDATE resource SET uid = ?4, version = ?5, mark = ?6, owners = ?7
@@ -96,6 +79,87 @@ impl View {
         let mut statement =
             self.conn.prepare_cached("DELETE FROM body WHERE key = ?1").map_err(|e| self.name.writing(e))?;
         statement.execute([key]).map_err(|e| self.name.writing(e))?;
+        Ok(())
+    }
+}
+
+/// The statements that an apply runs for every object, prepared once.
+pub(super) struct Puts<'c> {
+    name: &'c Name,
+    conn: &'c Connection,
+    resource: CachedStatement<'c>,
+    body: CachedStatement<'c>,
+    line: CachedStatement<'c>,
+    row: CachedStatement<'c>,
+}
+
+impl View {
+    /// Prepares what is run for every object.
+    pub(super) fn puts(&self) -> Result<Puts<'_>, TargetError> {
+        let prepare = |sql| self.conn.prepare_cached(sql).map_err(|e| self.name.writing(e));
+        Ok(Puts {
+            name: &self.name,
+            conn: &self.conn,
+            resource: prepare(
+                "INSERT INTO resource (grp, kind, namespace, name, uid, version, mark, owners)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            )?,
+            body: prepare("INSERT INTO body VALUES (?1, ?2)")?,
+            line: prepare(
+                "INSERT INTO line (resource, entry, operation, uid, version, fields) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?,
+            row: prepare("INSERT INTO inventory VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET row = excluded.row")?,
+        })
+    }
+}
+
+impl Puts<'_> {
+    /// Stores a new object; its key, or `None` if one of that name exists. `known` is the key of a resource that was there
+    /// before.
+    pub(super) fn object(
+        &mut self,
+        id: &ResourceId,
+        known: Option<i64>,
+        formed: &Formed,
+    ) -> Result<Option<i64>, TargetError> {
+        let Columns { mark, owners } = &formed.columns;
+        let key = if let Some(key) = known {
+            let put = "UPDATE resource SET uid = ?2, version = ?3, mark = ?4, owners = ?5, system = 0
+                 WHERE key = ?1 AND uid IS NULL";
+            let mut statement = self.conn.prepare_cached(put).map_err(|e| self.name.writing(e))?;
+            let row = params![key, formed.uid, formed.version, mark, owners];
+            if statement.execute(row).map_err(|e| self.name.writing(e))? != 1 {
+                return Ok(None);
+            }
+            key
+        } else {
+            let row = params![id.group, id.kind, namespace(id), id.name, formed.uid, formed.version, mark, owners];
+            match self.resource.insert(row) {
+                Ok(key) => key,
+                Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => return Ok(None),
+                Err(error) => return Err(self.name.writing(error)),
+            }
+        };
+        self.body.execute(params![key, formed.body]).map_err(|e| self.name.writing(e))?;
+        Ok(Some(key))
+    }
+
+    /// Writes the log's line of one object.
+    pub(super) fn line(
+        &mut self,
+        resource: i64,
+        entry: i64,
+        (operation, uid, version): (&str, &str, i64),
+        fields: Option<&str>,
+    ) -> Result<(), TargetError> {
+        let row = params![resource, entry, operation, uid, version, fields];
+        self.line.execute(row).map_err(|e| self.name.writing(e))?;
+        Ok(())
+    }
+
+    /// Writes an inventory row from its text.
+    pub(super) fn row(&mut self, source: i64, resource: i64, text: &str) -> Result<(), TargetError> {
+        self.row.execute(params![records::row_key(source, resource), text]).map_err(|e| self.name.writing(e))?;
         Ok(())
     }
 }

@@ -25,6 +25,9 @@ pub(super) struct View {
 /// What identities are read from, in this order.
 const HEAD: &str = "r.grp, r.kind, r.namespace, r.name, r.uid, r.version, r.mark, r.owners";
 
+/// Which resources have an object.
+const PRESENT: &str = "r.uid IS NOT NULL";
+
 /// An object as it is stored.
 pub(super) struct Stored {
     pub(super) key: i64,
@@ -72,16 +75,16 @@ impl View {
         read().map_err(|e| self.name.reading(e))?.ok_or_else(|| self.name.damaged("an identity can't be read"))
     }
 
-    /// Hands over every row of those that exist, read by a query that selects [`HEAD`] first. Many are found by reading the
+    /// Hands over every row of those resources that `which` takes, read by a query that selects [`HEAD`] first. Many are found by reading the
     /// whole table, few one by one.
     fn each(
         &self,
-        (columns, from): (&str, &str),
+        (columns, from, which): (&str, &str, &str),
         ids: &[&ResourceId],
         mut take: impl FnMut(&SqlRow<'_>) -> Result<(), TargetError>,
     ) -> Result<(), TargetError> {
         let sql = |e| self.name.reading(e);
-        let ask = format!("SELECT {columns} FROM {from} WHERE r.uid IS NOT NULL");
+        let ask = format!("SELECT {columns} FROM {from} WHERE {which}");
         if i64::try_from(ids.len()).unwrap_or(i64::MAX).saturating_mul(4) >= self.bound()? {
             let asked: HashSet<[&str; 4]> =
                 ids.iter().map(|id| [&id.kind, namespace(id), &id.name, &id.group]).collect();
@@ -116,9 +119,22 @@ impl View {
     /// The identities of those that exist.
     pub(super) fn find_heads(&self, ids: &[&ResourceId]) -> Result<HashMap<ResourceId, Head>, TargetError> {
         let mut found = HashMap::with_capacity(ids.len());
-        self.each((HEAD, "resource r"), ids, |row| {
+        self.each((HEAD, "resource r", PRESENT), ids, |row| {
             let head = self.head(row)?;
             found.insert(head.id.clone(), head);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// The keys of those that were there once and aren't now.
+    pub(super) fn former(&self, ids: &[&ResourceId]) -> Result<HashMap<ResourceId, i64>, TargetError> {
+        let mut found = HashMap::new();
+        let columns = "r.grp, r.kind, r.namespace, r.name, r.key";
+        self.each((columns, "resource r", "r.uid IS NULL"), ids, |row| {
+            let read = || -> rusqlite::Result<(ResourceId, i64)> { Ok((resource(row)?, row.get(4)?)) };
+            let (id, key) = read().map_err(|e| self.name.reading(e))?;
+            found.insert(id, key);
             Ok(())
         })?;
         Ok(found)
@@ -141,7 +157,7 @@ impl View {
     pub(super) fn find_objects(&self, ids: &[&ResourceId]) -> Result<HashMap<ResourceId, Live>, TargetError> {
         let mut found: Vec<(Head, i64, String)> = Vec::with_capacity(ids.len());
         let columns = format!("{HEAD}, b.body");
-        self.each((&columns, "resource r LEFT JOIN body b USING (key)"), ids, |row| {
+        self.each((&columns, "resource r LEFT JOIN body b USING (key)", PRESENT), ids, |row| {
             let sql = |e| self.name.reading(e);
             found.push((self.head(row)?, row.get(5).map_err(sql)?, row.get(8).map_err(sql)?));
             Ok(())

@@ -49,6 +49,8 @@ impl Work {
         let writes = std::mem::take(&mut batch.writes);
         let catalog = catalog(view, &writes)?;
         let mut rows = rows(batch, &writes)?;
+        let creates = writes.iter().filter(|write| matches!(write, Write::Create { .. })).map(Write::id);
+        let mut former = view.former(&creates.collect::<Vec<_>>())?;
         let context = Context { catalog: &catalog, at: batch.at };
         let mut counter = view.counter()?;
         let mut steps = Vec::with_capacity(writes.len());
@@ -64,8 +66,8 @@ impl Work {
                 Write::Create { .. } => None,
                 other => view.stored(other.id())?,
             };
-            let row = rows.remove(write.id());
-            items.push(Item { write, live, version: counter, row });
+            let (former, row) = (former.remove(write.id()), rows.remove(write.id()));
+            items.push(Item { write, live, version: counter, former, row });
             if items.len() == CHUNK {
                 work_out(&context, &mut items, &mut steps)?;
             }

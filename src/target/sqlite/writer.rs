@@ -1,10 +1,12 @@
 //! One apply in one transaction.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 use super::Embedded;
 use super::journal::APPLY;
 use super::prepare::Ready;
+use super::store::Puts;
 use super::strict;
 use super::view::{CRD, View};
 use super::work::{Step, Work, moved};
@@ -19,6 +21,8 @@ use crate::target::{Batch, Contents, Head, HistoryEntry, Reader, SourceCommit, S
 pub(super) struct Transaction<'t> {
     pub(super) target: &'t Embedded,
     pub(super) view: View,
+    /// When the lock was had.
+    pub(super) since: Instant,
 }
 
 impl Writer for Transaction<'_> {
@@ -27,7 +31,7 @@ impl Writer for Transaction<'_> {
     }
 
     fn commit(self: Box<Self>, staged: Staged) -> Result<Written, TargetError> {
-        let Self { target, view } = *self;
+        let Self { target, view, since } = *self;
         let Staged { mut batch, work } = staged;
         let work = match work {
             None => Work::make(&view, &mut batch)?,
@@ -40,25 +44,28 @@ impl Writer for Transaction<'_> {
         };
         failpoint::hit(failpoint::AFTER_CHECKS);
         // On an error the connection goes, and the transaction with it.
-        let written = Apply::new(&view, &batch, work.counter)?.run(work)?;
+        let mut written = Apply::new(&view, &batch, work.counter)?.run(work)?;
         failpoint::hit(failpoint::BEFORE_COMMIT);
-        finish(target, view, batch.apply.as_str(), batch.at)?;
+        let ended = finish(target, view, batch.apply.as_str(), batch.at)?;
+        written.held = ended.duration_since(since);
         failpoint::hit(failpoint::AFTER_COMMIT);
         Ok(written)
     }
 }
 
-/// Commits. If SQLite can't say whether that took place, the file itself is asked for the log's entry.
-pub(super) fn finish(target: &Embedded, view: View, entry: &str, at: Moment) -> Result<(), TargetError> {
+/// Commits; when that was done. If SQLite can't say whether that took place, the file itself is asked for the log's entry.
+pub(super) fn finish(target: &Embedded, view: View, entry: &str, at: Moment) -> Result<Instant, TargetError> {
     let View { conn, name } = view;
-    let Err(error) = conn.execute_batch("COMMIT") else {
+    let result = conn.execute_batch("COMMIT");
+    let ended = Instant::now();
+    let Err(error) = result else {
         // Whatever comes of writing the log back: what is committed is in the log, and the next one does it.
         let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
-        return Ok(());
+        return Ok(ended);
     };
     drop(conn);
     match target.view().and_then(|view| view.has_entry(entry, at)) {
-        Ok(true) => Ok(()),
+        Ok(true) => Ok(ended),
         Ok(false) => Err(name.writing(error)),
         Err(then) => Err(TargetError::Unknown { target: name.shown, reason: format!("{error}, and then: {then}") }),
     }
@@ -67,6 +74,7 @@ pub(super) fn finish(target: &Embedded, view: View, entry: &str, at: Moment) -> 
 struct Apply<'v> {
     view: &'v View,
     batch: &'v Batch,
+    puts: Puts<'v>,
     /// The counter; each delete gets the next.
     counter: i64,
     entry: i64,
@@ -85,6 +93,7 @@ impl<'v> Apply<'v> {
         Ok(Self {
             view,
             batch,
+            puts: view.puts()?,
             counter,
             entry: view.next_entry()?,
             sources: sources.collect::<Result<_, _>>()?,
@@ -111,11 +120,11 @@ impl<'v> Apply<'v> {
         // A commit that writes no object is seen by the counter too.
         self.view.set_counter(self.counter + 1)?;
         failpoint::hit(failpoint::AFTER_LOG);
-        Ok(Written { objects: self.written, serials, receipt: work.receipt })
+        Ok(Written { objects: self.written, serials, receipt: work.receipt, held: Duration::ZERO })
     }
 
     fn store(&mut self, ready: Ready) -> Result<(), TargetError> {
-        let Ready { id, operation, before, formed, fields, row } = ready;
+        let Ready { id, operation, before, former, formed, fields, row } = ready;
         if let Some(namespace) = &id.namespace
             && !self.namespaces.contains(namespace)
         {
@@ -127,7 +136,7 @@ impl<'v> Apply<'v> {
         let (key, uid, version) = match (before, formed) {
             (Some(before), None) => before,
             (None, Some(formed)) => {
-                let key = self.view.insert(&id, &formed)?.ok_or_else(|| moved(&id, "it exists"))?;
+                let key = self.puts.object(&id, former, &formed)?.ok_or_else(|| moved(&id, "it exists"))?;
                 (key, formed.uid, formed.version)
             }
             (Some((key, uid, version)), Some(formed)) => {
@@ -138,11 +147,11 @@ impl<'v> Apply<'v> {
             }
             (None, None) => return Err(moved(&id, "there is nothing to write")),
         };
-        self.view.put_line(key, self.entry, (operation, &uid, version), fields.as_deref())?;
+        self.puts.line(key, self.entry, (operation, &uid, version), fields.as_deref())?;
         if let Some((source, text)) = row
             && let Some(source) = self.sources.get(source)
         {
-            self.view.put_row(*source, key, &text)?;
+            self.puts.row(*source, key, &text)?;
         }
         if id.is("", "Namespace") {
             self.namespaces.insert(id.name.clone());
@@ -193,7 +202,7 @@ impl<'v> Apply<'v> {
         let key = self.view.key(id)?.ok_or_else(|| moved(id, "it isn't there"))?;
         self.counter += 1;
         self.view.remove(key)?;
-        self.view.put_line(key, self.entry, ("deleted", head.uid.as_str(), self.counter), None)?;
+        self.puts.line(key, self.entry, ("deleted", head.uid.as_str(), self.counter), None)?;
         if id.is("", "Namespace") {
             self.namespaces.remove(&id.name);
         }
@@ -203,10 +212,10 @@ impl<'v> Apply<'v> {
     }
 
     /// Writes the rows of what stays as it is, and ends others.
-    fn rows(&self) -> Result<Vec<(SourceId, u64)>, TargetError> {
+    fn rows(&mut self) -> Result<Vec<(SourceId, u64)>, TargetError> {
         let mut serials = Vec::with_capacity(self.sources.len());
-        for (source, commit) in self.sources.iter().zip(&self.batch.sources) {
-            self.inventory(*source, commit)?;
+        for (source, commit) in self.sources.clone().into_iter().zip(&self.batch.sources) {
+            self.inventory(source, commit)?;
             serials.push((commit.record.id.clone(), commit.record.serial));
         }
         for (id, (key, uid)) in &self.deleted {
@@ -217,7 +226,7 @@ impl<'v> Apply<'v> {
         Ok(serials)
     }
 
-    fn inventory(&self, source: i64, commit: &SourceCommit) -> Result<(), TargetError> {
+    fn inventory(&mut self, source: i64, commit: &SourceCommit) -> Result<(), TargetError> {
         let ended = commit.removed.iter().map(|id| (id, true));
         for (id, must) in ended.chain(commit.released.iter().map(|released| (&released.id, false))) {
             let key = self.view.key(id)?;
@@ -231,7 +240,7 @@ impl<'v> Apply<'v> {
         }
         for row in &commit.upserts {
             let key = self.view.key(&row.id)?.ok_or_else(|| moved(&row.id, "it never was there"))?;
-            self.view.put_row(source, key, &self.view.written(row)?)?;
+            self.puts.row(source, key, &self.view.written(row)?)?;
         }
         Ok(())
     }

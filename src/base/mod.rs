@@ -13,5 +13,6 @@ pub mod path;
 pub mod pointer;
 pub mod resource;
 pub mod sensitive;
+pub mod server_owned;
 pub mod text;
 pub mod yaml;

@@ -3,17 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::base::pointer::Pointer;
+use crate::base::server_owned::METADATA;
 
-const METADATA: [&str; 8] = [
-    "creationTimestamp",
-    "deletionGracePeriodSeconds",
-    "deletionTimestamp",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-    "selfLink",
-    "uid",
-];
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Takes them out, and tells which had a value. A null (`creationTimestamp: null`, as generators write it) goes silently.

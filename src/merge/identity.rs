@@ -1,5 +1,7 @@
 //! The keys of an object that no field set has: what it is called, and what only the server writes.
 
+use crate::base::server_owned::METADATA;
+
 /// How deep in the object a map stands, as far as it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
@@ -29,16 +31,6 @@ impl Level {
 
 /// Whether the server alone writes this key of `metadata`.
 pub(super) fn is_server_owned(key: &str) -> bool {
-    matches!(
-        key,
-        "creationTimestamp"
-            | "selfLink"
-            | "uid"
-            | "clusterName"
-            | "generation"
-            | "managedFields"
-            | "resourceVersion"
-            | "deletionTimestamp"
-            | "deletionGracePeriodSeconds"
-    )
+    // Servers of old wrote the cluster's name, too.
+    METADATA.contains(&key) || key == "clusterName"
 }

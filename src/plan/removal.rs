@@ -14,6 +14,7 @@ use crate::base::ids::{Digest, ObjectUid};
 use crate::base::pointer::Pointer;
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::base::sensitive;
+use crate::base::server_owned::METADATA;
 use crate::inventory::{Row, seen_digest};
 use crate::merge::FieldSet;
 use crate::schema::Catalog;
@@ -417,7 +418,7 @@ fn declared_part(object: &serde_json::Value) -> serde_json::Value {
         map.remove("status");
     }
     if let Some(metadata) = copy.get_mut("metadata").and_then(serde_json::Value::as_object_mut) {
-        for key in ["managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink"] {
+        for key in METADATA {
             metadata.remove(key);
         }
     }

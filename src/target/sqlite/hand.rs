@@ -15,6 +15,7 @@ use crate::base::ids::{Manager, ObjectUid};
 use crate::base::pointer::Pointer;
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::base::sensitive;
+use crate::base::server_owned::METADATA;
 use crate::merge;
 use crate::schema::{Catalog, KindSchema, meaning};
 use crate::target::{HistoryEntry, Live, Reader as _, TargetError};
@@ -225,10 +226,7 @@ impl<'w> Work<'w> {
             map.insert("status".to_owned(), status.clone());
         }
         if let Some(metadata) = object::metadata(&mut new) {
-            for key in ["managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"] {
-                metadata.remove(key);
-            }
-            for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+            for key in METADATA {
                 metadata.remove(key);
             }
             if let Some(namespace) = &id.namespace {

@@ -28,16 +28,6 @@ impl Receipt {
     pub fn held(&self) -> Duration {
         self.held
     }
-
-    /// How many objects were written.
-    pub fn writes(&self) -> u64 {
-        self.json.get("writes").and_then(Value::as_u64).unwrap_or(0)
-    }
-
-    /// How many objects were deleted, those that went along included.
-    pub fn deletes(&self) -> u64 {
-        self.json.get("deletes").and_then(Value::as_u64).unwrap_or(0)
-    }
 }
 
 /// In the past tense: it has happened.

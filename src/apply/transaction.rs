@@ -282,13 +282,9 @@ fn write(step: &Step, owner: &SealedSource, apply: &ApplyId) -> Option<Write> {
     Some(match &step.intent {
         Intent::Nothing => return None,
         Intent::Create { declared } => Write::Create { id, declared: marked(declared) },
-        Intent::Apply { uid, version, declared, declared_before } => Write::Apply {
-            id,
-            uid: uid.clone(),
-            version: version.clone(),
-            declared: marked(declared),
-            declared_before: declared_before.clone(),
-        },
+        Intent::Apply { uid, version, declared } => {
+            Write::Apply { id, uid: uid.clone(), version: version.clone(), declared: marked(declared) }
+        }
         Intent::Replace { uid, version, declared } => {
             Write::Replace { id, uid: uid.clone(), version: version.clone(), declared: marked(declared) }
         }

@@ -17,7 +17,7 @@ pub(crate) enum Intent {
     /// Make the object.
     Create { declared: Arc<Value> },
     /// Apply to the live object.
-    Apply { uid: ObjectUid, version: String, declared: Arc<Value>, declared_before: Option<Value> },
+    Apply { uid: ObjectUid, version: String, declared: Arc<Value> },
     /// Delete and make anew.
     Replace { uid: ObjectUid, version: String, declared: Arc<Value> },
     /// Delete.

@@ -363,12 +363,7 @@ impl<'a> Beside<'a, '_> {
             entry,
             source,
             from,
-            intent: Intent::Apply {
-                uid: live.head.uid.clone(),
-                version: live.head.version.clone(),
-                declared,
-                declared_before: before.map(|row| row.fields.clone()),
-            },
+            intent: Intent::Apply { uid: live.head.uid.clone(), version: live.head.version.clone(), declared },
             row: RowChange::Upsert(Box::new(next)),
             checked: Some(checked),
             live: Some(live),

@@ -31,8 +31,6 @@ pub enum Write {
         version: String,
         /// What is declared.
         declared: Value,
-        /// Fields that were declared before and are no longer: removed where still ours.
-        declared_before: Option<Value>,
     },
     /// Deletes an object and makes it anew; it must exist with this UID and version. What the garbage collector takes
     /// along goes; a Namespace or definition that holds anything is not replaced.

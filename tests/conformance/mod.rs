@@ -123,33 +123,15 @@ fn a_write_that_does_not_meet_what_was_planned(on: &dyn Fixture) {
     let named = || id("ConfigMap/shop/a");
     let new = head(&*on.target().reader().unwrap(), &named()).unwrap();
     let other = holdfast::base::ids::ObjectUid::parse("11111111-1111-4111-8111-111111111111").unwrap();
-    let (uid, version, before) = (old.uid, old.version, None);
+    let (uid, version) = (old.uid, old.version);
     let wrong = vec![
         Write::Create { id: named(), declared: declared() },
-        Write::Apply {
-            id: named(),
-            uid: uid.clone(),
-            version: version.clone(),
-            declared: declared(),
-            declared_before: before.clone(),
-        },
-        Write::Apply {
-            id: named(),
-            uid: other.clone(),
-            version: new.version.clone(),
-            declared: declared(),
-            declared_before: before.clone(),
-        },
+        Write::Apply { id: named(), uid: uid.clone(), version: version.clone(), declared: declared() },
+        Write::Apply { id: named(), uid: other.clone(), version: new.version.clone(), declared: declared() },
         Write::Replace { id: named(), uid: uid.clone(), version: version.clone(), declared: declared() },
         Write::Unmark { id: named(), uid: uid.clone(), version: version.clone() },
         Write::Delete { warrant, version: version.clone(), cascade: vec![] },
-        Write::Apply {
-            id: id("ConfigMap/shop/none"),
-            uid,
-            version,
-            declared: config("none", "1"),
-            declared_before: before,
-        },
+        Write::Apply { id: id("ConfigMap/shop/none"), uid, version, declared: config("none", "1") },
     ];
     let was = state(on, &shop);
     for write in wrong {
@@ -466,7 +448,7 @@ fn an_apply_that_changes_nothing_moves_no_version(on: &dyn Fixture) {
     declared["metadata"]["annotations"] = before.object["metadata"]["annotations"].clone();
     let (uid, version) = (before.head.uid.clone(), before.head.version.clone());
     batch.sources[0].upserts.push(shop.row(&config("a", "1")));
-    batch.writes.push(Write::Apply { id: before.head.id.clone(), uid, version, declared, declared_before: None });
+    batch.writes.push(Write::Apply { id: before.head.id.clone(), uid, version, declared });
     writer.commit(batch.into()).unwrap();
     assert_eq!(live(on.target(), &id("ConfigMap/shop/a")).unwrap(), before);
 }

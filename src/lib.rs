@@ -53,6 +53,7 @@
 //! | [`target`] | the port, and the control planes behind it |
 //! | [`plan`], [`admission`] | the Draft, and the rules that judge manifests and Drafts |
 //! | [`apply`] | reading, planning and committing against a target |
+//! | [`drift`] | what differs on the target from what was applied; it only reads |
 //! | [`cli`] | the command line: the only room that names adapters |
 //!
 //! The library never reads the environment or the wall clock, and never prints.
@@ -61,6 +62,7 @@ pub mod admission;
 pub mod apply;
 pub mod base;
 pub mod cli;
+pub mod drift;
 pub mod inventory;
 pub mod manifest;
 pub mod merge;

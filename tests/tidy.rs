@@ -21,8 +21,9 @@ const LAYERS: &[&[&str]] = &[
 ];
 
 /// Imports inside a row that are meant: what merges walks schemas, and admission and planning take turns
-/// (`CheckedSet -> Draft -> Plan`).
-const BESIDE: &[(&str, &str)] = &[("merge", "schema"), ("plan", "admission"), ("admission", "plan")];
+/// (`CheckedSet -> Draft -> Plan`); drift reads a commit as an apply does.
+const BESIDE: &[(&str, &str)] =
+    &[("merge", "schema"), ("plan", "admission"), ("admission", "plan"), ("drift", "apply")];
 
 fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();

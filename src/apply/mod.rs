@@ -15,6 +15,7 @@ pub use context::{Context, Interrupt};
 pub use observe::observe;
 pub use prepare::{Prepared, Request, prepare};
 pub use read::SourceRead;
+pub(crate) use read::read_applied;
 pub use receipt::{RECEIPT_VERSION, Receipt};
 pub use rules::*;
 pub use transaction::{ApplyError, ApplyOptions, Refused, Transaction};

@@ -64,6 +64,32 @@ pub(crate) fn read_source<'a>(
     Ok((SourceRead { spec, commit, binding, warnings, preview, mirror }, set, faults))
 }
 
+/// Reads what was last applied of a Source, from the mirror as it is: the git host is asked only where the mirror lacks
+/// the commit, and not offline. `spec.path` must be the path that was applied.
+///
+/// # Errors
+/// If the commit or its files can't be read. Faults inside the files are in the set.
+pub(crate) fn read_applied(
+    context: &Context<'_>,
+    spec: &SourceSpec,
+    commit: &CommitId,
+) -> Result<(ManifestSet, Vec<Fault>), Rejection> {
+    let unreadable = |error: MirrorError| Rejection::of(error.fault());
+    let mirror = Mirror::open(context.cache, &spec.repository, Credentials::default()).map_err(unreadable)?;
+    if let Err(error) = mirror.has_commit(commit) {
+        if context.offline || !error.is_gone() {
+            return Err(unreadable(error));
+        }
+        match mirror.fetch(&spec.ref_, context.fetch, context.progress, context.clock.now()) {
+            // The ref may be gone while the commit came.
+            Err(error) if !error.is_missing_ref() => return Err(unreadable(error)),
+            _ => mirror.has_commit(commit).map_err(unreadable)?,
+        }
+    }
+    let checkout = mirror.checkout(commit, &spec.path, context.fetch).map_err(|error| Rejection::of(error.fault()))?;
+    manifests(context, spec, &checkout, &mut Vec::new())
+}
+
 /// The commit, and whether its Source's ref doesn't reach it.
 fn find(
     mirror: &Mirror,

@@ -174,7 +174,7 @@ impl FieldSet {
 
     /// The members with none below them: those that name a value rather than the thing around it.
     #[must_use]
-    pub(super) fn leaves(&self) -> FieldSet {
+    pub fn leaves(&self) -> FieldSet {
         let children: Vec<_> = self.children.iter().map(|(e, below)| (e.clone(), below.leaves())).collect();
         FieldSet { member: self.member && children.is_empty(), children }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::change::{Change, Intent, RowChange};
-use super::document::{Action, Waiver};
+use super::document::{Action, ChangeEntry, Waiver};
 use super::draft::Draft;
 use super::warnings::entry as warning_entry;
 use super::{kinds, undo};
@@ -33,6 +33,21 @@ impl<'a> Draft<'a> {
             live: change.live.map(|live| &live.object),
             after: change.after(),
         })
+    }
+
+    /// What would be changed, for whoever only wants to know what differs.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &ChangeEntry> {
+        self.changes.iter().map(|change| &change.entry)
+    }
+
+    /// What is wrong so far.
+    pub(crate) fn faults(&self) -> impl Iterator<Item = &Fault> {
+        self.faults.iter()
+    }
+
+    /// What people should know, of Changes too where it has become theirs.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = &Warning> {
+        self.warnings.iter()
     }
 
     /// What planning itself found wrong.

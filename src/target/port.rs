@@ -77,6 +77,9 @@ pub struct HistoryEntry {
     pub at: Moment,
     /// Who, as the target knows or was told.
     pub actor: String,
+    /// Whether the actor is only what was said (`--as`): a claim.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub claimed: bool,
     /// `apply`, `refused`, `put`, `delete`, and so on.
     pub operation: String,
     /// The Sources concerned, by name at that time.
@@ -100,6 +103,10 @@ pub struct LogLine {
     pub at: Moment,
     /// Who, as the target knows or was told.
     pub actor: String,
+    /// Whether the actor is only what was said (`--as`): a claim.
+    pub claimed: bool,
+    /// Whether an apply of a Source wrote it; else somebody outside did.
+    pub applied: bool,
     /// `created`, `updated`, `deleted`, and so on.
     pub operation: String,
     /// The UID that the object had.

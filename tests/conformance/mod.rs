@@ -353,6 +353,7 @@ fn history_has_applies_refusals_and_receipts(on: &dyn Fixture) {
         id: String::new(),
         at: Moment::from_millis(1_900_000_000_000),
         actor: "alice".into(),
+        claimed: false,
         operation: "refused".into(),
         sources: vec!["shop".into()],
         commits: vec![],

@@ -210,6 +210,7 @@ impl Apply<'_> {
             id: session.new_apply().to_string(),
             at: session.context().clock.now(),
             actor: self.env.user.clone(),
+            claimed: false,
             operation: "refused".to_owned(),
             sources: sources.iter().map(|source| source.name.to_string()).collect(),
             commits: sources.iter().map(|source| source.commit.to_string()).collect(),

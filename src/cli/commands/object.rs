@@ -20,7 +20,7 @@ use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::output::Output;
 use crate::cli::session::Session;
 use crate::manifest::{Limits, read_objects};
-use crate::target::sqlite::{Access, Ask, PutResult};
+use crate::target::sqlite::{Access, Ask, Hand, PutResult};
 use crate::target::{Live, Target, TargetError};
 
 /// Lists, prints, writes or deletes objects.
@@ -29,8 +29,8 @@ pub(crate) fn run(command: &ObjectCommand, global: &Global, env: &Env, output: &
     match command {
         ObjectCommand::List { system } => list(*system, &session, output),
         ObjectCommand::Get { id } => get(&resource(id)?, &session, output),
-        ObjectCommand::Put { files, actor } => put(files, actor.as_deref().unwrap_or(&env.user), &session, output),
-        ObjectCommand::Delete { ids, actor } => delete(ids, actor.as_deref().unwrap_or(&env.user), &session, output),
+        ObjectCommand::Put { files, actor } => put(files, actor.as_deref(), env, &session, output),
+        ObjectCommand::Delete { ids, actor } => delete(ids, actor.as_deref(), env, &session, output),
     }
 }
 
@@ -121,7 +121,12 @@ fn get(id: &ResourceId, session: &Session, output: &Output) -> Result<Exit, Stop
     Ok(Exit::Done)
 }
 
-fn put(files: &[String], actor: &str, session: &Session, output: &Output) -> Result<Exit, Stop> {
+/// The hand of whoever runs this, or of whom they name.
+fn hand<'s>(session: &'s Session, named: Option<&str>, env: &Env) -> Hand<'s> {
+    session.target().hand(named.unwrap_or(&env.user)).claimed(named.is_some())
+}
+
+fn put(files: &[String], actor: Option<&str>, env: &Env, session: &Session, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(&[Format::Table, Format::Json])?;
     let mut faults: Vec<Fault> = Vec::new();
     let mut objects = Vec::new();
@@ -136,7 +141,7 @@ fn put(files: &[String], actor: &str, session: &Session, output: &Output) -> Res
     for object in &mut objects {
         unmask(object, session)?;
     }
-    let done = session.target().hand(actor).put(&objects, session.now())?;
+    let done = hand(session, actor, env).put(&objects, session.now())?;
     let word = |result| match result {
         PutResult::Created => "created",
         PutResult::Configured => "configured",
@@ -208,10 +213,10 @@ fn bytes(file: &str) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-fn delete(ids: &[String], actor: &str, session: &Session, output: &Output) -> Result<Exit, Stop> {
+fn delete(ids: &[String], actor: Option<&str>, env: &Env, session: &Session, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(&[Format::Table, Format::Json])?;
     let ids = ids.iter().map(|id| resource(id)).collect::<Result<Vec<ResourceId>, _>>()?;
-    let gone = session.target().hand(actor).delete(&ids, session.now())?;
+    let gone = hand(session, actor, env).delete(&ids, session.now())?;
     if format == Format::Json {
         output.json(&json!({"formatVersion": 1, "deleted": gone}))?;
     } else {

@@ -25,6 +25,7 @@ use crate::target::{HistoryEntry, Live, Reader as _, TargetError};
 pub struct Hand<'t> {
     pub(super) target: &'t Embedded,
     pub(super) actor: String,
+    pub(super) claimed: bool,
     pub(super) wait: Duration,
 }
 
@@ -64,6 +65,13 @@ pub struct Put {
 }
 
 impl Hand<'_> {
+    /// Notes in the operation log that the actor is only what somebody said: a claim.
+    #[must_use]
+    pub fn claimed(mut self, claimed: bool) -> Self {
+        self.claimed = claimed;
+        self
+    }
+
     /// The objects, sorted by resource.
     ///
     /// # Errors
@@ -308,6 +316,7 @@ impl<'w> Work<'w> {
             id: String::new(),
             at: self.at,
             actor: self.hand.actor.clone(),
+            claimed: self.hand.claimed,
             operation: operation.to_owned(),
             sources: Vec::new(),
             commits: Vec::new(),

@@ -106,6 +106,8 @@ impl View {
                 entry: entry.id,
                 at: entry.at,
                 actor: entry.actor,
+                claimed: entry.claimed,
+                applied: entry.operation == APPLY,
                 operation,
                 uid: ObjectUid::parse(&uid).map_err(|_| damaged())?,
                 version: version.to_string(),

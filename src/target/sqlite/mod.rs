@@ -93,7 +93,7 @@ impl Embedded {
 
     /// The hand of somebody outside, under a name for the operation log and the field owners.
     pub fn hand(&self, actor: &str) -> Hand<'_> {
-        Hand { target: self, actor: actor.to_owned(), wait: self.wait }
+        Hand { target: self, actor: actor.to_owned(), claimed: false, wait: self.wait }
     }
 
     fn view(&self) -> Result<View, TargetError> {

@@ -253,6 +253,7 @@ impl<'v> Apply<'v> {
             id: batch.apply.to_string(),
             at: batch.at,
             actor: batch.actor.clone(),
+            claimed: false,
             operation: APPLY.to_owned(),
             sources: records().map(|record| record.name.to_string()).collect(),
             commits: records().map(|record| record.commit.to_string()).collect(),

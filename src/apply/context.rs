@@ -32,6 +32,8 @@ pub struct Context<'a> {
     pub target: &'a dyn Target,
     /// Where mirrors are kept.
     pub cache: &'a Path,
+    /// Where ssh hosts and keys are looked up.
+    pub ssh: &'a mirror::Ssh,
     /// The time.
     pub clock: &'a dyn Clock,
     /// Bounds of a fetch.

@@ -42,7 +42,9 @@ pub(crate) fn read_source<'a>(
     commit: Option<&CommitId>,
 ) -> Result<(SourceRead<'a>, ManifestSet, Vec<Fault>), Rejection> {
     let unreadable = |error: MirrorError| Rejection::of(error.fault());
-    let mirror = Mirror::open(context.cache, &spec.repository, Credentials::default()).map_err(unreadable)?;
+    let mirror = Mirror::open(context.cache, &spec.repository, Credentials::default())
+        .map_err(unreadable)?
+        .with_ssh(context.ssh);
     if !context.offline {
         let fetched = mirror.fetch(at.unwrap_or(&spec.ref_), context.fetch, context.progress, context.clock.now());
         match fetched {

@@ -15,6 +15,8 @@ pub(crate) struct Env {
     pub config: Option<PathBuf>,
     /// Where mirrors are kept.
     pub cache: Option<PathBuf>,
+    /// The user's own folder.
+    pub home: Option<PathBuf>,
     /// The present folder.
     pub folder: PathBuf,
     /// Who runs this.
@@ -39,6 +41,7 @@ impl Env {
         let name = |name: &str| filled(name).and_then(|value| value.into_string().ok());
         Self {
             config: path("HOLDFAST_CONFIG"),
+            home: path("HOME"),
             cache: cache.map(|folder| folder.join("holdfast")),
             folder: std::env::current_dir().unwrap_or_default(),
             user: name("USER").or_else(|| name("LOGNAME")).unwrap_or_else(|| "unknown".to_owned()),

@@ -19,6 +19,7 @@ use crate::plan::Grants;
 use crate::plan::binding::wrong_target;
 use crate::plan::document::{Allowances, PlanDocument, Waiver};
 use crate::source::limits;
+use crate::source::mirror::Ssh;
 use crate::source::refs::RefSpec;
 use crate::source::spec::SourceSpec;
 use crate::source::worktree;
@@ -31,6 +32,7 @@ pub(crate) struct Session {
     target: Embedded,
     target_name: String,
     cache: std::path::PathBuf,
+    ssh: Ssh,
     clock: WallClock,
     fetch: limits::Limits,
     manifests: manifest::Limits,
@@ -70,6 +72,7 @@ impl Session {
             target: opened,
             target_name: spec.name,
             cache,
+            ssh: Ssh::of_home(env.home.clone()),
             clock: WallClock,
             fetch: limits::Limits::default(),
             manifests: manifest::Limits::default(),
@@ -85,6 +88,7 @@ impl Session {
         Context {
             target: &self.target,
             cache: &self.cache,
+            ssh: &self.ssh,
             clock: &self.clock,
             fetch: &self.fetch,
             manifests: &self.manifests,

@@ -193,7 +193,7 @@ fn refuse_credentials(url: &url::Url, text: &str) -> Result<(), BadUrl> {
 }
 
 /// `user@host:path` or `host:path`, as scp and git read it: a colon before the first slash.
-fn short_ssh(text: &str) -> Option<(Option<&str>, &str, &str)> {
+pub(super) fn short_ssh(text: &str) -> Option<(Option<&str>, &str, &str)> {
     let colon = match text.find('[').filter(|open| !text[..*open].contains(['/', ':'])) {
         Some(open) => open + text[open..].find("]:")? + 1,
         // A password may hold a colon of its own: the host starts after the last @ of the first part.

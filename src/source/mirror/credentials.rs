@@ -1,6 +1,11 @@
-//! Where credentials come from: git's own helpers and the ssh agent, never a file of ours.
+//! Where credentials come from: git's own helpers, the ssh agent and the keys of the user's ssh configuration, never a file of ours.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
 
 use git2::{Config, Cred, CredentialHelper, CredentialType, Error};
+
+use super::ssh::Route;
 
 /// The text of "no credential"; an error class of its own doesn't exist for it.
 pub(super) const NONE: &str = "no credential is left to try";
@@ -8,7 +13,7 @@ pub(super) const NONE: &str = "no credential is left to try";
 /// Which credentials a fetch may use. A mirror is kept for each: what one may read, another may not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Credentials {
-    /// git's helpers and the ssh agent of whoever runs this.
+    /// git's helpers, the ssh agent and the ssh keys of whoever runs this.
     #[default]
     Ambient,
     /// None at all.
@@ -26,29 +31,40 @@ impl Credentials {
 }
 
 /// Answers one connection's questions; each way is tried once, so a refusal ends it.
-#[derive(Default)]
 pub(super) struct Answers {
+    credentials: Credentials,
+    route: Route,
+    keys: VecDeque<PathBuf>,
+    tried: Vec<String>,
     helper: bool,
     agent: bool,
     user: bool,
 }
 
 impl Answers {
-    pub(super) fn answer(
-        &mut self,
-        credentials: Credentials,
-        url: &str,
-        user: Option<&str>,
-        allowed: CredentialType,
-    ) -> Result<Cred, Error> {
-        if credentials == Credentials::Ambient {
+    pub(super) fn new(credentials: Credentials, route: Route) -> Self {
+        let keys: VecDeque<PathBuf> = route.keys.iter().cloned().collect();
+        // `IdentitiesOnly` is about the agent's other keys; one that has a passphrase is nowhere but in the agent.
+        let agent = route.keys_only && !keys.is_empty();
+        Self { credentials, route, keys, tried: Vec::new(), helper: false, agent, user: false }
+    }
+
+    pub(super) fn answer(&mut self, url: &str, user: Option<&str>, allowed: CredentialType) -> Result<Cred, Error> {
+        if self.credentials == Credentials::Ambient {
             // Forges take `git`; a local user's name would tell them who it is.
-            let name = user.unwrap_or("git");
+            let name = user.or(self.route.user.as_deref()).unwrap_or("git").to_owned();
             if allowed.contains(CredentialType::USERNAME) && !std::mem::replace(&mut self.user, true) {
-                return Cred::username(name);
+                return Cred::username(&name);
             }
-            if allowed.contains(CredentialType::SSH_KEY) && !std::mem::replace(&mut self.agent, true) {
-                return Cred::ssh_key_from_agent(name);
+            if allowed.contains(CredentialType::SSH_KEY) {
+                if !std::mem::replace(&mut self.agent, true) {
+                    self.tried.push("the ssh agent".to_owned());
+                    return Cred::ssh_key_from_agent(&name);
+                }
+                if let Some(key) = self.keys.pop_front() {
+                    self.tried.push(key.display().to_string());
+                    return Cred::ssh_key(&name, None, &key, None);
+                }
             }
             if allowed.contains(CredentialType::USER_PASS_PLAINTEXT) && !std::mem::replace(&mut self.helper, true) {
                 // The user's own configuration is read for its helpers alone.
@@ -59,6 +75,20 @@ impl Answers {
                 }
             }
         }
-        Err(Error::new(git2::ErrorCode::Auth, git2::ErrorClass::Callback, NONE))
+        Err(Error::new(git2::ErrorCode::Auth, git2::ErrorClass::Callback, self.none()))
+    }
+
+    /// What was tried, by name alone.
+    fn none(&self) -> String {
+        let mut text = NONE.to_owned();
+        if !self.tried.is_empty() {
+            text.push_str("; tried: ");
+            text.push_str(&self.tried.join(", "));
+        }
+        for skipped in &self.route.skipped {
+            text.push_str("; ");
+            text.push_str(skipped);
+        }
+        text
     }
 }

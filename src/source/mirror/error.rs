@@ -54,7 +54,7 @@ pub enum MirrorError {
         what: &'static str,
     },
     /// The server wants a credential that nobody has, or refuses the one it got.
-    #[error("{url}: the credentials of git's helpers or of the ssh agent were refused or missing: {text}")]
+    #[error("{url}: the credentials of git's helpers, the ssh agent or key files were refused or missing: {text}")]
     Credentials {
         /// The masked repository.
         url: String,
@@ -67,6 +67,14 @@ pub enum MirrorError {
         /// The masked repository.
         url: String,
         /// What the git library said.
+        text: String,
+    },
+    /// The user's ssh configuration can't be followed.
+    #[error("{url}: {text}")]
+    Ssh {
+        /// The masked repository.
+        url: String,
+        /// What of it.
         text: String,
     },
     /// The repository can't be read.
@@ -171,12 +179,18 @@ impl MirrorError {
         Fault::new(rule, self.to_string()).class(self.class())
     }
 
-    pub(super) fn remote(url: &str, error: &git2::Error) -> Self {
+    pub(super) fn remote(url: &str, error: &git2::Error, host_key: Option<String>) -> Self {
         let (url, text) = (url.to_owned(), mask(error.message()));
         match (error.code(), error.class()) {
             (git2::ErrorCode::Auth, _) => Self::Credentials { url, text },
+            (git2::ErrorCode::Certificate, _) if host_key.is_some() => {
+                let text = host_key.unwrap_or_default();
+                Self::Untrusted { url, text: format!("{text}, and ~/.ssh/known_hosts has another one or none for it") }
+            }
             (git2::ErrorCode::Certificate, _) | (_, git2::ErrorClass::Ssl) => Self::Untrusted { url, text },
-            (_, git2::ErrorClass::Callback) if text == super::credentials::NONE => Self::Credentials { url, text },
+            (_, git2::ErrorClass::Callback) if text.starts_with(super::credentials::NONE) => {
+                Self::Credentials { url, text }
+            }
             _ => Self::Unreadable { url, text },
         }
     }

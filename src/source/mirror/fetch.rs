@@ -1,12 +1,15 @@
 //! One fetch: in a thread of its own, since a server that says nothing can only be left, not stopped.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use git2::{AutotagOption, FetchOptions, ProxyOptions, RemoteCallbacks, RemoteRedirect, RemoteUpdateFlags, Repository};
+use git2::{
+    AutotagOption, CertificateCheckStatus, FetchOptions, ProxyOptions, RemoteCallbacks, RemoteRedirect,
+    RemoteUpdateFlags, Repository,
+};
 
 use super::super::limits::Limits;
 use super::super::url::RepositoryUrl;
@@ -14,6 +17,7 @@ use super::cache::{self, Place};
 use super::credentials::{Answers, Credentials};
 use super::error::MirrorError;
 use super::packs;
+use super::ssh::{Route, Ssh};
 
 /// Told how a fetch goes on.
 pub trait Progress {
@@ -45,6 +49,7 @@ pub(super) struct Job {
     pub(super) place: Place,
     pub(super) url: RepositoryUrl,
     pub(super) credentials: Credentials,
+    pub(super) ssh: Ssh,
     pub(super) limits: Limits,
 }
 
@@ -108,7 +113,7 @@ impl Job {
 
     /// What only a repository on this machine can be asked before its objects are read.
     fn judge_local(&self, path: &Path) -> Result<(), MirrorError> {
-        let local = Repository::open(path).map_err(|e| MirrorError::remote(&self.url.to_string(), &e))?;
+        let local = Repository::open(path).map_err(|e| MirrorError::remote(&self.url.to_string(), &e, None))?;
         if local.is_shallow() {
             return Err(MirrorError::Shallow(self.url.to_string()));
         }
@@ -126,9 +131,14 @@ impl Job {
         stopped: &AtomicU8,
     ) -> Result<(), MirrorError> {
         let url = self.url.to_string();
-        let failed = |e: git2::Error| MirrorError::remote(&url, &e);
-        let mut remote = repository.remote_anonymous(self.url.fetch_url()).map_err(failed)?;
-        let mut options = self.options(say, given_up, stopped);
+        let route = self.ssh.route(&self.url)?;
+        let host_key = Mutex::new(None);
+        let failed = |e: git2::Error| {
+            let key = host_key.lock().unwrap_or_else(PoisonError::into_inner).take();
+            MirrorError::remote(&url, &e, key)
+        };
+        let mut remote = repository.remote_anonymous(&route.url).map_err(failed)?;
+        let mut options = self.options(route, &host_key, say, given_up, stopped);
         remote.download(&REFSPECS, Some(&mut options)).map_err(failed)?;
         let head = match remote.default_branch() {
             Ok(name) => Some(name.to_vec()),
@@ -152,13 +162,21 @@ impl Job {
 
     fn options<'a>(
         &'a self,
+        route: Route,
+        host_key: &'a Mutex<Option<String>>,
         say: &'a SyncSender<Said>,
         given_up: &'a AtomicBool,
         stopped: &'a AtomicU8,
     ) -> FetchOptions<'a> {
         let mut callbacks = RemoteCallbacks::new();
-        let mut answers = Answers::default();
-        callbacks.credentials(move |url, user, allowed| answers.answer(self.credentials, url, user, allowed));
+        let mut answers = Answers::new(self.credentials, route);
+        callbacks.credentials(move |url, user, allowed| answers.answer(url, user, allowed));
+        callbacks.certificate_check(move |certificate, host| {
+            let found = certificate.as_hostkey().and_then(|key| key.hash_sha256().copied());
+            *host_key.lock().unwrap_or_else(PoisonError::into_inner) = found.map(|hash| fingerprint(host, &hash));
+            // The library has compared it with the user's known hosts, and its answer stands.
+            Ok(CertificateCheckStatus::CertificatePassthrough)
+        });
         callbacks.sideband_progress(move |_| !given_up.load(Ordering::SeqCst));
         callbacks.transfer_progress(move |stats| {
             let (objects, total) = (stats.received_objects() as u64, stats.total_objects() as u64);
@@ -187,4 +205,12 @@ impl Job {
             .follow_redirects(RemoteRedirect::None);
         options
     }
+}
+
+/// A host's key as ssh shows it.
+fn fingerprint(host: &str, hash: &[u8; 32]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bit = |n: usize| usize::from(hash.get(n / 8).is_some_and(|byte| byte >> (7 - n % 8) & 1 == 1));
+    let digits = (0..43).map(|digit| (0..6).fold(0, |sum, n| sum * 2 + bit(digit * 6 + n)));
+    format!("{host} has the key SHA256:{}", digits.map(|digit| char::from(DIGITS[digit])).collect::<String>())
 }

@@ -6,6 +6,7 @@ mod error;
 mod fetch;
 mod history;
 mod packs;
+mod ssh;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,6 +29,7 @@ pub use credentials::Credentials;
 pub use error::MirrorError;
 pub use fetch::{NoProgress, Progress};
 use history::History;
+pub use ssh::Ssh;
 
 /// When the last fetch ended, in milliseconds since 1970.
 const FETCHED: &str = "holdfast-fetched";
@@ -40,6 +42,7 @@ pub struct Mirror {
     place: Place,
     url: RepositoryUrl,
     credentials: Credentials,
+    ssh: Ssh,
     /// Opened once; dropped by a fetch, which brings packs and refs.
     opened: Mutex<Option<Repository>>,
 }
@@ -60,7 +63,13 @@ impl Mirror {
     /// If the cache can be read by others or can't be written, or if the mirror holds alternates, grafts or replace refs.
     pub fn open(cache: &Path, url: &RepositoryUrl, credentials: Credentials) -> Result<Self, MirrorError> {
         let place = cache::prepare(cache, url, credentials)?;
-        Ok(Self { place, url: url.clone(), credentials, opened: Mutex::new(None) })
+        Ok(Self { place, url: url.clone(), credentials, ssh: Ssh::default(), opened: Mutex::new(None) })
+    }
+
+    /// Lets its fetches take hosts and keys from the user's ssh configuration.
+    #[must_use]
+    pub fn with_ssh(self, ssh: &Ssh) -> Self {
+        Self { ssh: ssh.clone(), ..self }
     }
 
     /// The repository it mirrors.
@@ -90,6 +99,7 @@ impl Mirror {
             place: self.place.clone(),
             url: self.url.clone(),
             credentials: self.credentials,
+            ssh: self.ssh.clone(),
             limits: *limits,
         };
         let result = fetch::run(job, progress);

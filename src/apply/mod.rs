@@ -4,6 +4,8 @@
 //! anew inside the writer's own lock and goes on only if the reviewed plan's binding is the same.
 
 mod context;
+mod emergencies;
+mod known;
 mod observe;
 mod prepare;
 mod read;
@@ -12,8 +14,10 @@ mod rules;
 mod transaction;
 
 pub use context::{Context, Interrupt};
+pub use emergencies::emergencies;
+pub use known::known_commit;
 pub use observe::observe;
-pub use prepare::{Prepared, Request, prepare};
+pub use prepare::{Prepared, Request, prepare, source_id};
 pub use read::SourceRead;
 pub(crate) use read::read_applied;
 pub use receipt::{RECEIPT_VERSION, Receipt};

@@ -128,7 +128,7 @@ impl Prepared<'_> {
         let known = reader.sources()?;
         let mut rejection = Rejection::default();
         let ids: Vec<SourceId> =
-            self.sources.iter().map(|(read, _)| id_of(&identity, &read.spec.name, &known)).collect();
+            self.sources.iter().map(|(read, _)| source_id(&identity, &read.spec.name, &known)).collect();
         let inventories: Vec<Inventory> = ids.iter().map(|id| reader.inventory(id)).collect::<Result<_, _>>()?;
         let mut inputs = Vec::new();
         for (((read, set), id), inventory) in self.sources.iter().zip(&ids).zip(&inventories) {
@@ -180,7 +180,7 @@ impl Prepared<'_> {
     pub fn source_ids(&self, reader: &dyn Reader) -> Result<Vec<SourceId>, TargetError> {
         let (identity, known) = (reader.identity()?, reader.sources()?);
         let mut ids: Vec<SourceId> =
-            self.sources.iter().map(|(read, _)| id_of(&identity, &read.spec.name, &known)).collect();
+            self.sources.iter().map(|(read, _)| source_id(&identity, &read.spec.name, &known)).collect();
         ids.sort();
         Ok(ids)
     }
@@ -202,7 +202,7 @@ impl Prepared<'_> {
 }
 
 /// The ID of a Source: that of the record which bears its name, else the first that was never given away.
-pub(crate) fn id_of(target: &TargetIdentity, name: &SourceName, known: &[SourceRecord]) -> SourceId {
+pub fn source_id(target: &TargetIdentity, name: &SourceName, known: &[SourceRecord]) -> SourceId {
     if let Some(record) = known.iter().find(|r| r.name == *name && r.removed_at.is_none()) {
         return record.id.clone();
     }

@@ -33,7 +33,7 @@ pub const AFTER_CHECKS: &str = "after-checks";
 pub const AFTER_OBJECT: &str = "after-object";
 /// After each object that is deleted.
 pub const AFTER_DELETE: &str = "after-delete";
-/// The inventories are written.
+/// The inventories are written, or what is kept of a Source.
 pub const AFTER_INVENTORY: &str = "after-inventory";
 /// The operation log and the receipt are written.
 pub const AFTER_LOG: &str = "after-log";

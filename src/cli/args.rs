@@ -160,17 +160,18 @@ pub(crate) struct Locking {
     pub lock_timeout: Duration,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-    let number: u64 = number.parse().map_err(|_| format!("{text:?}: write a number with ms, s, m or h"))?;
+    let number: u64 = number.parse().map_err(|_| format!("{text:?}: write a number with ms, s, m, h or d"))?;
     let time = match unit {
         "ms" => Some(Duration::from_millis(number)),
         "s" => Some(Duration::from_secs(number)),
         "m" => number.checked_mul(60).map(Duration::from_secs),
         "h" => number.checked_mul(3600).map(Duration::from_secs),
+        "d" => number.checked_mul(86_400).map(Duration::from_secs),
         _ => None,
     };
-    time.ok_or_else(|| format!("{text:?}: write a number with ms, s, m or h"))
+    time.ok_or_else(|| format!("{text:?}: write a number with ms, s, m, h or d"))
 }
 
 /// The commands.
@@ -219,8 +220,10 @@ A PLAN has a . or / in its name, a SOURCE neither.")]
     /// Applies, refusals and outside writes: when, who, commit, plan, result
     #[command(after_help = "Examples:\n  holdfast history\n  holdfast history show 0198c0de")]
     History(HistoryArgs),
-    /// The Sources that a target knows
-    #[command(after_help = "Example:\n  holdfast source list")]
+    /// The Sources that a target knows; pauses and pins
+    #[command(after_help = "Examples:
+  holdfast source list
+  holdfast source pause shop --reason 'incident 7'")]
     Source {
         #[command(subcommand)]
         command: SourceCommand,
@@ -335,6 +338,61 @@ pub(crate) enum SourceCommand {
     /// Lists them: name, ID, commit, objects
     #[command(after_help = "Example:\n  holdfast source list -o json")]
     List,
+    /// Holds back every apply of a Source; what others write meanwhile is an emergency change, which is not reverted
+    #[command(after_help = "Examples:
+  holdfast source pause shop --reason 'incident 7'
+  holdfast source pause shop --reason 'incident 7' --until 2h --as ada")]
+    Pause(HoldArgs),
+    /// Ends a pause; emergency changes stay until they are in git or given up
+    #[command(after_help = "Examples:
+  holdfast source resume shop
+  holdfast source resume shop --revert              gives the emergency changes up, also after the pause")]
+    Resume {
+        /// The Source
+        name: String,
+        /// Give up what was changed in pauses: the next apply brings back what git declares
+        #[arg(long)]
+        revert: bool,
+        /// Who does it; the user is recorded too
+        #[arg(long = "as", value_name = "ACTOR")]
+        actor: Option<String>,
+    },
+    /// Holds a Source at a commit
+    #[command(after_help = "Examples:
+  holdfast source pin shop --reason 'until the fix is in'
+  holdfast source pin shop 0123456789abcdef0123456789abcdef01234567 --reason 'the last good one' --until 2026-12-01T08:00:00Z")]
+    Pin {
+        #[command(flatten)]
+        hold: HoldArgs,
+        /// The full ID of a commit that the mirror has; the one that is applied if none is named
+        #[arg(value_name = "COMMIT")]
+        commit: Option<String>,
+    },
+    /// Ends a pin
+    #[command(after_help = "Example:\n  holdfast source unpin shop")]
+    Unpin {
+        /// The Source
+        name: String,
+        /// Who does it; the user is recorded too
+        #[arg(long = "as", value_name = "ACTOR")]
+        actor: Option<String>,
+    },
+}
+
+/// How a Source is held, and why.
+#[derive(Debug, Args)]
+pub(crate) struct HoldArgs {
+    /// The Source
+    pub name: String,
+    /// Why; recorded
+    #[arg(long, value_name = "REASON")]
+    pub reason: String,
+    /// Until when, if not until further notice: a moment (RFC 3339) or a time from now such as 2h
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    /// Who does it; the user is recorded too
+    #[arg(long = "as", value_name = "ACTOR")]
+    pub actor: Option<String>,
 }
 
 /// What with objects.

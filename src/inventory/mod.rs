@@ -1,11 +1,19 @@
 //! What a Source owns on a target: owner marks, inventory rows, and the warrant without which nothing is deleted.
 
+mod controls;
+mod emergency;
+mod log;
+mod loop_record;
 mod mark;
 mod record;
 mod row;
 mod seen;
 mod warrant;
 
+pub use controls::{Actor, Controls, Pause, PauseWindow, Pin};
+pub use emergency::{Emergency, EmergencyChange, emergency};
+pub use log::{LogLine, MOST_FIELDS};
+pub use loop_record::{LoopRecord, LoopRefusal, LoopWaiting};
 pub use mark::{BadMark, OWNER_ANNOTATION, OwnerMark};
 pub use record::{Binding, SourceRecord};
 pub use row::{Inventory, Permissions, PrunePermission, Released, Row};

@@ -8,8 +8,10 @@ mod port;
 pub mod sqlite;
 mod write;
 
+pub use crate::inventory::LogLine;
 pub use error::TargetError;
 pub use port::{
-    Atomicity, Contents, DryRunner, Head, History, HistoryEntry, Live, LogLine, Reader, Target, TargetKind, Writer,
+    Atomicity, Contents, ControlWrite, DryRunner, Head, History, HistoryEntry, Live, LoopWrite, Reader, Target,
+    TargetKind, Writer,
 };
 pub use write::{Batch, SourceCommit, Staged, Verdict, Write, Written};

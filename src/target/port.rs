@@ -9,9 +9,8 @@ use super::error::TargetError;
 use super::write::{Batch, Staged, Verdict, Write, Written};
 use crate::base::clock::Moment;
 use crate::base::ids::{ObjectUid, PlanId, SourceId, TargetIdentity};
-use crate::base::pointer::Pointer;
 use crate::base::resource::{GroupKind, ResourceId};
-use crate::inventory::{BadMark, Inventory, OwnerMark, Released, SourceRecord};
+use crate::inventory::{BadMark, Controls, Inventory, LogLine, LoopRecord, OwnerMark, Released, SourceRecord};
 
 /// How a target writes the Changes of one apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,27 +93,32 @@ pub struct HistoryEntry {
     pub objects: Vec<ResourceId>,
 }
 
-/// One write of one object, as the operation log has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogLine {
-    /// The [`HistoryEntry`] that it belongs to.
-    pub entry: String,
-    /// When.
-    pub at: Moment,
-    /// Who, as the target knows or was told.
-    pub actor: String,
-    /// Whether the actor is only what was said (`--as`): a claim.
-    pub claimed: bool,
-    /// Whether an apply of a Source wrote it; else somebody outside did.
-    pub applied: bool,
-    /// `created`, `updated`, `deleted`, and so on.
-    pub operation: String,
-    /// The UID that the object had.
-    pub uid: ObjectUid,
-    /// The resourceVersion that it had then; of a deleted one the number of its delete.
-    pub version: String,
-    /// The fields that changed, where it was there before; never a value.
-    pub fields: Vec<Pointer>,
+/// A change of what people told the target about a Source.
+#[derive(Debug, Clone)]
+pub struct ControlWrite {
+    /// The Source, applied before or not.
+    pub source: SourceId,
+    /// What the change was made on.
+    pub was: Controls,
+    /// What it becomes.
+    pub becomes: Controls,
+    /// The line of the operation log.
+    pub entry: HistoryEntry,
+    /// Its details.
+    pub details: Value,
+}
+
+/// A change of what the loop remembers of a Source.
+#[derive(Debug, Clone)]
+pub struct LoopWrite {
+    /// The Source, applied before or not.
+    pub source: SourceId,
+    /// What the change was made on.
+    pub was: LoopRecord,
+    /// What it becomes.
+    pub becomes: LoopRecord,
+    /// A line of the operation log with its details, where a person asked for it.
+    pub entry: Option<(HistoryEntry, Value)>,
 }
 
 /// What `history` asks for.
@@ -131,7 +135,8 @@ pub struct History {
 pub trait Reader {
     /// Which target this is, whatever a configuration calls it.
     fn identity(&self) -> Result<TargetIdentity, TargetError>;
-    /// A text that differs after every commit to the target, whoever made it: two views with the same one see the same.
+    /// A text that differs after every commit to the target, whoever made it: two views with the same one see the same, but
+    /// for what the loop remembers ([`Reader::loop_record`]).
     /// `None` if the target has no such thing.
     fn revision(&self) -> Result<Option<String>, TargetError>;
     /// Every Source that the target knows, removed ones too, sorted by ID.
@@ -140,6 +145,10 @@ pub trait Reader {
     fn inventory(&self, source: &SourceId) -> Result<Inventory, TargetError>;
     /// Rows of a Source that were released, newest first, with the reason.
     fn released(&self, source: &SourceId) -> Result<Vec<Released>, TargetError>;
+    /// What people told the target about a Source; nothing if nobody did, also of one that was never applied.
+    fn controls(&self, source: &SourceId) -> Result<Controls, TargetError>;
+    /// What the loop remembers of a Source; nothing if no loop ever saw it.
+    fn loop_record(&self, source: &SourceId) -> Result<LoopRecord, TargetError>;
     /// The CustomResourceDefinitions that the target serves.
     fn definitions(&self) -> Result<Vec<Live>, TargetError>;
     /// The identities of those of `ids` that exist.
@@ -216,4 +225,16 @@ pub trait Target: Send + Sync {
     /// # Errors
     /// If it can't be written.
     fn note(&self, entry: HistoryEntry, details: Value) -> Result<(), TargetError>;
+    /// Writes what people told about a Source with its line of the log, whole or not at all. False, and nothing written, if
+    /// what the change was made on is no longer what is there. Once it is true, no apply of the Source commits that
+    /// hasn't seen it.
+    ///
+    /// # Errors
+    /// If it can't be read or written.
+    fn control(&self, write: ControlWrite) -> Result<bool, TargetError>;
+    /// Writes what the loop remembers of a Source, in the same way.
+    ///
+    /// # Errors
+    /// If it can't be read or written.
+    fn note_loop(&self, write: LoopWrite) -> Result<bool, TargetError>;
 }

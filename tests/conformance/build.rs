@@ -209,3 +209,21 @@ pub(crate) fn head(reader: &dyn Reader, id: &ResourceId) -> Option<Head> {
 pub(crate) fn live(target: &dyn Target, id: &ResourceId) -> Option<Live> {
     target.reader().unwrap().objects(&[id]).unwrap().remove(id)
 }
+
+/// An apply that writes nothing but the row of an object as it is: `keys` of its data are declared, the rest left alone.
+pub(crate) fn row_as_it_is(shop: &mut Shop, target: &dyn Target, object: &Value, keys: &[&str], left_alone: bool) {
+    let found = live(target, &id_of(object)).unwrap();
+    let mut declared = object.clone();
+    declared["data"] = keys.iter().map(|key| ((*key).to_owned(), "x".into())).collect::<serde_json::Map<_, _>>().into();
+    let writer = target.writer(std::slice::from_ref(&shop.source), WAIT).unwrap();
+    let mut batch = shop.batch(writer.reader());
+    let row = Row {
+        uid: found.head.uid,
+        version: found.head.version,
+        fields: fields(&declared).to_fields_v1(),
+        left_alone,
+        ..shop.row(object)
+    };
+    batch.sources[0].upserts.push(row);
+    writer.commit(batch.into()).unwrap();
+}

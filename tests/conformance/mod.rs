@@ -1,6 +1,7 @@
 //! What every target must hold, whatever control plane stands behind it. Each target's test calls [`all`].
 
 pub(crate) mod build;
+mod controls;
 
 use holdfast::base::clock::Moment;
 use holdfast::base::resource::{GroupKind, ResourceId};
@@ -37,6 +38,13 @@ pub(crate) const ALL: &[(&str, Case)] = &[
     ("released_rows_stay_readable", released_rows_stay_readable),
     ("absent_is_told_apart", absent_is_told_apart),
     ("history_has_applies_refusals_and_receipts", history_has_applies_refusals_and_receipts),
+    ("controls_stand_with_their_line_of_the_log_or_not_at_all", controls::controls_stand_with_their_line_of_the_log),
+    ("controls_that_somebody_else_changed_are_not_written_over", controls::controls_that_somebody_else_changed),
+    ("a_pause_moves_the_revision_and_the_loops_record_does_not", controls::a_pause_moves_the_revision),
+    ("what_the_loop_remembers_is_not_written_over", controls::what_the_loop_remembers_is_not_written_over),
+    ("the_log_tells_applies_from_other_hands", controls::the_log_tells_applies_from_other_hands),
+    ("what_was_written_in_a_pause_is_an_emergency_change_until_it_is_in_git", controls::emergency_until_it_is_in_git),
+    ("an_emergency_delete_is_told_and_a_thing_made_anew_is_not_ours", controls::an_emergency_delete_is_told),
     ("the_log_names_nothing_below_a_sensitive_place", the_log_names_nothing_below_a_sensitive_place),
     ("seen_moves_with_declared_fields_alone", seen_moves_with_declared_fields_alone),
     ("seen_of_a_secret_moves_with_any_write", seen_of_a_secret_moves_with_any_write),

@@ -6,6 +6,7 @@ mod chapter;
 mod crash;
 mod depth;
 mod faults;
+mod hold;
 mod lab;
 mod real_sets;
 mod secrets;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use holdfast::base::clock::Moment;
 use holdfast::base::ids::{Manager, ObjectUid, PlanId, SourceId, TargetIdentity};
 use holdfast::base::resource::{GroupKind, GroupVersionKind, ResourceId};
-use holdfast::inventory::{Inventory, OWNER_ANNOTATION, OwnerMark, Released, SourceRecord};
+use holdfast::inventory::{Controls, Inventory, LoopRecord, OWNER_ANNOTATION, OwnerMark, Released, SourceRecord};
 use holdfast::merge;
 use holdfast::schema::crd::Crd;
 use holdfast::schema::{Catalog, KindSchema};
@@ -203,6 +203,12 @@ impl Reader for Model {
     }
     fn released(&self, _: &SourceId) -> Result<Vec<Released>, TargetError> {
         Ok(Vec::new())
+    }
+    fn controls(&self, _: &SourceId) -> Result<Controls, TargetError> {
+        Ok(Controls::default())
+    }
+    fn loop_record(&self, _: &SourceId) -> Result<LoopRecord, TargetError> {
+        Ok(LoopRecord::default())
     }
     fn definitions(&self) -> Result<Vec<Live>, TargetError> {
         let kind = GroupKind::new("apiextensions.k8s.io", "CustomResourceDefinition");

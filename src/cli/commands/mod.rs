@@ -2,6 +2,7 @@
 
 mod apply;
 mod completions;
+mod control;
 mod explain;
 mod history;
 mod init;
@@ -13,7 +14,7 @@ mod show;
 mod source;
 mod verify;
 
-use super::args::{Cli, Command, Format, SourceCommand};
+use super::args::{Cli, Command, Format, Global, SourceCommand};
 use super::env::Env;
 use super::exit::{Exit, Stop};
 use super::output::Output;
@@ -38,10 +39,22 @@ pub(crate) fn run(cli: &Cli, env: &Env, output: &Output) -> Result<Exit, Stop> {
         Command::Render(args) => render::run(args, global, env, output),
         Command::Explain { rule } => explain::run(rule.as_deref(), output),
         Command::History(args) => history::run(args, global, env, output),
-        Command::Source { command: SourceCommand::List } => source::list(global, env, output),
+        Command::Source { command } => source_command(command, global, env, output),
         Command::Object { command } => object::run(command, global, env, output),
         Command::Completions { shell } => completions::run(*shell, output),
         Command::Man => man::run(output),
+    }
+}
+
+fn source_command(command: &SourceCommand, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
+    match command {
+        SourceCommand::List => source::list(global, env, output),
+        SourceCommand::Pause(hold) => control::pause(hold, global, env, output),
+        SourceCommand::Resume { name, revert, actor } => {
+            control::resume((name, actor.as_deref()), *revert, global, env, output)
+        }
+        SourceCommand::Pin { hold, commit } => control::pin(hold, commit.as_deref(), global, env, output),
+        SourceCommand::Unpin { name, actor } => control::unpin((name, actor.as_deref()), global, env, output),
     }
 }
 

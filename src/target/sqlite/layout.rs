@@ -7,7 +7,7 @@ pub(super) const APPLICATION_ID: i32 = 0x4846_4350;
 
 /// The steps from an empty file to the present format; the format's number is how many were done. Steps that were
 /// released are never changed: add another.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, SECOND];
 
 /// Format 1.
 ///
@@ -69,6 +69,19 @@ CREATE TABLE line (
   version INTEGER NOT NULL,
   fields TEXT,
   PRIMARY KEY (resource, entry)
+) STRICT, WITHOUT ROWID;
+";
+
+/// Format 2: what people told about Sources, and what the loop remembers of them. A Source may stand here that was never
+/// applied.
+const SECOND: &str = "
+CREATE TABLE control (
+  source TEXT PRIMARY KEY,
+  controls TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE looped (
+  source TEXT PRIMARY KEY,
+  record TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 ";
 

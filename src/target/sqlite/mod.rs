@@ -4,6 +4,7 @@
 //! before or after an apply, never between.
 
 mod cascade;
+mod control;
 mod failure;
 mod hand;
 mod journal;
@@ -32,7 +33,7 @@ use self::view::View;
 use self::work::Work;
 use self::writer::Transaction;
 use super::error::TargetError;
-use super::port::{Atomicity, DryRunner, HistoryEntry, Reader, Target, TargetKind, Writer};
+use super::port::{Atomicity, ControlWrite, DryRunner, HistoryEntry, LoopWrite, Reader, Target, TargetKind, Writer};
 use super::write::{Batch, Staged, Verdict, Write};
 use crate::base::clock::Moment;
 use crate::base::failpoint;
@@ -157,6 +158,14 @@ impl Target for Embedded {
         let at = entry.at;
         let id = view.put_entry(view.next_entry()?, entry, &details.to_string())?;
         writer::finish(self, view, &id, at).map(drop)
+    }
+
+    fn control(&self, write: ControlWrite) -> Result<bool, TargetError> {
+        control::control(self, write)
+    }
+
+    fn note_loop(&self, write: LoopWrite) -> Result<bool, TargetError> {
+        control::note_loop(self, write)
     }
 }
 

@@ -3,14 +3,12 @@
 use serde_json::Value;
 
 use crate::base::pointer::Pointer;
-
-/// More than these aren't told apart: the log says who wrote, not what a diff says.
-const MOST: usize = 200;
+use crate::inventory::MOST_FIELDS;
 
 /// What the target itself sets.
 const OWN: [&str; 5] = ["managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"];
 
-/// The places that differ, down to single values; of lists of other lengths the list. Below the places in `cut` none is
+/// The places that differ, down to single values, as many as a line of the log may have; of lists of other lengths the list. Below the places in `cut` none is
 /// told apart.
 pub(super) fn changed(before: &Value, after: &Value, cut: &[Pointer]) -> Vec<Pointer> {
     let mut walk = Walk { at: Pointer::root(), cut, found: Vec::new() };
@@ -26,7 +24,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn value(&mut self, before: &Value, after: &Value) {
-        if before == after || self.found.len() >= MOST {
+        if before == after || self.found.len() >= MOST_FIELDS {
             return;
         }
         let is_cut = self.cut.contains(&self.at);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::view::View;
 use crate::base::ids::{PlanId, SourceId, TargetIdentity};
 use crate::base::resource::ResourceId;
-use crate::inventory::{Inventory, Released, SourceRecord};
+use crate::inventory::{Controls, Inventory, LoopRecord, Released, SourceRecord};
 use crate::target::{Contents, Head, History, HistoryEntry, Live, LogLine, Reader, TargetError};
 
 impl Reader for View {
@@ -31,6 +31,14 @@ impl Reader for View {
 
     fn released(&self, source: &SourceId) -> Result<Vec<Released>, TargetError> {
         self.source_released(source)
+    }
+
+    fn controls(&self, source: &SourceId) -> Result<Controls, TargetError> {
+        self.source_controls(source)
+    }
+
+    fn loop_record(&self, source: &SourceId) -> Result<LoopRecord, TargetError> {
+        self.source_loop(source)
     }
 
     fn definitions(&self) -> Result<Vec<Live>, TargetError> {

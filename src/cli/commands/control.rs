@@ -1,0 +1,270 @@
+//! `holdfast source pause`, `resume`, `pin` and `unpin`. None of them needs the git host.
+
+use serde_json::{Value, json};
+
+use crate::apply::{emergencies, known_commit, source_id};
+use crate::base::clock::Moment;
+use crate::base::ids::{CommitId, SourceId, SourceName};
+use crate::base::text::escape;
+use crate::cli::args::{Fetching, Format, Global, HoldArgs, duration};
+use crate::cli::env::Env;
+use crate::cli::exit::{Exit, Failure, Stop};
+use crate::cli::output::Output;
+use crate::cli::session::Session;
+use crate::inventory::{Actor, Controls, Pause, Pin};
+use crate::target::sqlite::Access;
+use crate::target::{ControlWrite, HistoryEntry, Target};
+
+/// So often a change is made anew because somebody else was faster.
+const TRIES: usize = 20;
+
+/// Holds back every apply of a Source.
+pub(crate) fn pause(hold: &HoldArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
+    let held = Held::open((&hold.name, hold.actor.as_deref()), global, env, output)?;
+    let reason = held.reason(hold)?;
+    let now = held.session.now();
+    let until = until(hold.until.as_deref(), now)?;
+    let pause = Pause { by: held.actor.clone(), reason: reason.clone(), at: now, until };
+    let what = ended(until);
+    let after = held.change("pause", &what, json!({"reason": reason}), now, |was| was.begin_pause(pause.clone()))?;
+    let text = format!("Source {} is paused {what}. Nothing is applied but with --while-paused.", held.name);
+    held.say(&text, &after)
+}
+
+/// Ends a pause, and with `revert` gives the emergency changes up.
+pub(crate) fn resume(
+    (name, actor): (&str, Option<&str>),
+    revert: bool,
+    global: &Global,
+    env: &Env,
+    output: &Output,
+) -> Result<Exit, Stop> {
+    let held = Held::open((name, actor), global, env, output)?;
+    let now = held.session.now();
+    let before = held.controls()?;
+    let was_paused = before.paused(now).is_some();
+    let pending = held.pending(&before)?;
+    if !revert && before.pause.is_none() {
+        let text = format!("Source {} is not paused; nothing was written.", held.name);
+        return held.say(&text, &before);
+    }
+    let result = if revert { format!("{pending} emergency changes given up") } else { String::new() };
+    let after = held.change("resume", &result, json!({"revert": revert}), now, |was| {
+        if revert { was.give_up(now) } else { was.end_pause(now) }
+    })?;
+    let mut text = if was_paused {
+        format!("Source {} is no longer paused.", held.name)
+    } else {
+        format!("Source {} was not paused (any more).", held.name)
+    };
+    match (revert, pending) {
+        (_, 0) => {}
+        (true, n) => text.push_str(&format!(" The changes of {n} objects are given up: the next apply reverts them.")),
+        (false, n) => text.push_str(&format!(
+            " Emergency changes of {n} objects stay until they are in git, or given up with holdfast source resume {} \
+             --revert.",
+            held.name
+        )),
+    }
+    held.say(&text, &after)
+}
+
+/// Holds a Source at a commit.
+pub(crate) fn pin(
+    hold: &HoldArgs,
+    commit: Option<&str>,
+    global: &Global,
+    env: &Env,
+    output: &Output,
+) -> Result<Exit, Stop> {
+    let commit = commit.map(CommitId::parse).transpose().map_err(|e| Failure::usage(format!("COMMIT: {e}")))?;
+    let held = Held::open((&hold.name, hold.actor.as_deref()), global, env, output)?;
+    let reason = held.reason(hold)?;
+    let now = held.session.now();
+    let until = until(hold.until.as_deref(), now)?;
+    let applied = held.applied()?;
+    let commit = match (commit, applied) {
+        (None, None) => {
+            return Err(Failure::refused(format!("Source {} was never applied: name the commit", held.name)).into());
+        }
+        (None, Some(applied)) => applied,
+        (Some(commit), Some(applied)) if commit == applied => commit,
+        (Some(commit), _) => {
+            let found = held.session.chosen(std::slice::from_ref(&hold.name))?;
+            if let Some(spec) = found.first() {
+                known_commit(&held.session.context(), spec, &commit)?;
+            }
+            commit
+        }
+    };
+    let pin = Pin { commit: commit.clone(), by: held.actor.clone(), reason: reason.clone(), at: now, until };
+    let what = format!("at {}, {}", commit.short(), ended(until));
+    let details = json!({"reason": reason, "commit": commit});
+    let after = held.change("pin", &what, details, now, |was| Controls { pin: Some(pin.clone()), ..was })?;
+    held.say(&format!("Source {} is pinned to commit {commit}, {}.", held.name, ended(until)), &after)
+}
+
+/// Ends a pin.
+pub(crate) fn unpin(
+    (name, actor): (&str, Option<&str>),
+    global: &Global,
+    env: &Env,
+    output: &Output,
+) -> Result<Exit, Stop> {
+    let held = Held::open((name, actor), global, env, output)?;
+    let now = held.session.now();
+    let before = held.controls()?;
+    if before.pin.is_none() {
+        return held.say(&format!("Source {} is not pinned; nothing was written.", held.name), &before);
+    }
+    let after = held.change("unpin", "", json!({}), now, |was| Controls { pin: None, ..was })?;
+    held.say(&format!("Source {} is no longer pinned; it follows its ref again.", held.name), &after)
+}
+
+/// A Source that somebody holds or lets go.
+struct Held<'a> {
+    session: Session,
+    output: &'a Output,
+    name: SourceName,
+    id: SourceId,
+    actor: Actor,
+}
+
+impl<'a> Held<'a> {
+    /// The Source may be the configuration's, or one that the target alone knows.
+    fn open(
+        (name, claimed): (&str, Option<&str>),
+        global: &Global,
+        env: &Env,
+        output: &'a Output,
+    ) -> Result<Self, Stop> {
+        output.format(&[Format::Table, Format::Json])?;
+        let session = Session::open(global, &Fetching::default(), Access::Create, env, output)?;
+        let parsed = SourceName::parse(name).map_err(|e| Failure::usage(e.to_string()))?;
+        let (identity, known) = {
+            let reader = session.target().reader()?;
+            (reader.identity()?, reader.sources()?)
+        };
+        if !known.iter().any(|record| record.name == parsed && record.removed_at.is_none()) {
+            session.chosen(&[name.to_owned()])?;
+        }
+        let claimed = claimed.map(str::to_owned);
+        let actor = Actor { proven: env.user.clone(), claimed };
+        Ok(Self { id: source_id(&identity, &parsed, &known), session, output, name: parsed, actor })
+    }
+
+    fn controls(&self) -> Result<Controls, Stop> {
+        Ok(self.session.target().reader()?.controls(&self.id)?)
+    }
+
+    fn applied(&self) -> Result<Option<CommitId>, Stop> {
+        let known = self.session.target().reader()?.sources()?;
+        Ok(known.into_iter().find(|record| record.id == self.id).map(|record| record.commit))
+    }
+
+    /// How many objects have emergency changes.
+    fn pending(&self, controls: &Controls) -> Result<usize, Stop> {
+        let reader = self.session.target().reader()?;
+        let inventory = reader.inventory(&self.id)?;
+        Ok(emergencies(reader.as_ref(), controls, &inventory)?.len())
+    }
+
+    fn reason(&self, hold: &HoldArgs) -> Result<String, Failure> {
+        match hold.reason.trim() {
+            "" => Err(Failure::usage("--reason is empty: say why")),
+            reason => Ok(reason.to_owned()),
+        }
+    }
+
+    /// Writes a change, made anew on what somebody else wrote meanwhile.
+    fn change(
+        &self,
+        operation: &str,
+        result: &str,
+        details: Value,
+        now: Moment,
+        change: impl Fn(Controls) -> Controls,
+    ) -> Result<Controls, Stop> {
+        for _ in 0..TRIES {
+            let was = self.controls()?;
+            let becomes = change(was.clone());
+            let entry = HistoryEntry {
+                id: String::new(),
+                at: now,
+                actor: self.actor.to_string(),
+                claimed: false,
+                operation: operation.to_owned(),
+                sources: vec![self.name.to_string()],
+                commits: Vec::new(),
+                plan: None,
+                result: result.to_owned(),
+                objects: Vec::new(),
+            };
+            let mut details = details.clone();
+            if let Some(map) = details.as_object_mut() {
+                map.insert("by".to_owned(), serde_json::to_value(&self.actor)?);
+                map.insert("controls".to_owned(), serde_json::to_value(&becomes)?);
+            }
+            let write = ControlWrite { source: self.id.clone(), was, becomes: becomes.clone(), entry, details };
+            if self.session.target().control(write)? {
+                return Ok(becomes);
+            }
+        }
+        Err(Failure::refused("other processes keep changing this Source; nothing was written").hint("try again").into())
+    }
+
+    fn say(&self, text: &str, controls: &Controls) -> Result<Exit, Stop> {
+        if self.output.format(&[Format::Table, Format::Json])? == Format::Json {
+            let now = self.session.now();
+            self.output.json(&json!({
+                "formatVersion": 1,
+                "source": self.name,
+                "id": self.id,
+                "paused": controls.paused(now).map(described_pause),
+                "pinned": controls.pinned(now).map(described_pin),
+                "emergencies": self.pending(controls)?,
+            }))?;
+        } else {
+            self.output.data(&format!("{}\n", escape(text)))?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// A pause as JSON for people's tools.
+pub(super) fn described_pause(pause: &Pause) -> Value {
+    let until = pause.until.map(Moment::rfc3339);
+    json!({"by": pause.by, "reason": pause.reason, "at": pause.at.rfc3339(), "until": until})
+}
+
+/// A pin, in the same way.
+pub(super) fn described_pin(pin: &Pin) -> Value {
+    let until = pin.until.map(Moment::rfc3339);
+    json!({"commit": pin.commit, "by": pin.by, "reason": pin.reason, "at": pin.at.rfc3339(), "until": until})
+}
+
+fn ended(until: Option<Moment>) -> String {
+    until.map_or_else(|| "until further notice".to_owned(), |until| format!("until {until}"))
+}
+
+/// A moment, or a time from now.
+fn until(text: Option<&str>, now: Moment) -> Result<Option<Moment>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    let moment = match (duration(text), text.parse::<jiff::Timestamp>()) {
+        (Ok(time), _) => {
+            let millis = i64::try_from(time.as_millis()).ok().and_then(|millis| now.as_millis().checked_add(millis));
+            millis.map(Moment::from_millis)
+        }
+        (_, Ok(at)) => Some(Moment::from_millis(at.as_millisecond())),
+        (Err(_), Err(_)) => None,
+    };
+    let moment = moment.ok_or_else(|| {
+        Failure::usage(format!(
+            "--until: {text:?} is neither a moment such as 2026-12-01T08:00:00Z nor a time such as 2h"
+        ))
+    })?;
+    if moment <= now {
+        return Err(Failure::usage(format!("--until: {moment} is in the past")));
+    }
+    Ok(Some(moment))
+}

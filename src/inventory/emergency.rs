@@ -1,0 +1,117 @@
+//! Emergency changes: what others wrote to a Source's objects while it was paused.
+//!
+//! They are left alone until they are in git or given up, however the pause ended. Pure: what counts is what the target's
+//! own log says.
+
+use serde_json::Value;
+
+use super::controls::Controls;
+use super::log::{LogLine, MOST_FIELDS};
+use super::row::Row;
+use crate::base::clock::Moment;
+use crate::base::pointer::Pointer;
+use crate::merge::FieldSet;
+
+/// One emergency change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmergencyChange {
+    /// The field, as the live object has it: entries of lists by the index that they had when it was written; the root is
+    /// the whole object.
+    pub path: Pointer,
+    /// Who wrote it.
+    pub actor: String,
+    /// When.
+    pub at: Moment,
+}
+
+/// What of one object was written in an emergency.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Emergency {
+    /// Fields, the latest first.
+    pub fields: Vec<EmergencyChange>,
+    /// The object itself was deleted.
+    pub deleted: Option<EmergencyChange>,
+}
+
+impl Emergency {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty() && self.deleted.is_none()
+    }
+
+    /// The change that a field of the live object lies in, holds, or is.
+    pub fn of(&self, path: &Pointer) -> Option<&EmergencyChange> {
+        self.fields.iter().find(|change| path.is_within(&change.path) || change.path.is_within(path))
+    }
+}
+
+/// The emergency changes of one object that the Source owns by `row`; `lines` are all writes of it, newest first.
+///
+/// A field counts if somebody outside wrote it within a pause that was not given up, and no apply has declared it since:
+/// then it is in git. What somebody else writes over it later doesn't make it ordinary. An object that was made anew by
+/// hand is nobody's, and no emergency change of ours.
+pub fn emergency(controls: &Controls, row: &Row, live: Option<&Value>, lines: &[LogLine]) -> Emergency {
+    let mut found = Emergency::default();
+    if controls.had_no_pause() {
+        return found;
+    }
+    let by_hand = |line: &LogLine| !line.applied && controls.is_emergency(line.at);
+    if live.is_none() {
+        found.deleted = lines
+            .first()
+            .filter(|line| line.operation == "deleted" && by_hand(line))
+            .map(|line| EmergencyChange { path: Pointer::root(), actor: line.actor.clone(), at: line.at });
+        return found;
+    }
+    let declared = Declared::of(row, live);
+    for line in lines {
+        if line.uid != row.uid || matches!(line.operation.as_str(), "created" | "replaced" | "deleted") {
+            break;
+        }
+        if !by_hand(line) {
+            continue;
+        }
+        let settled = is_no_later(&line.version, &row.version);
+        let whole = [Pointer::root()];
+        let fields = if line.fields.len() >= MOST_FIELDS { &whole[..] } else { &line.fields };
+        for path in fields {
+            let known = found.fields.iter().any(|change| path.is_within(&change.path));
+            let in_git = settled && declared.has(path);
+            if !known && !in_git {
+                found.fields.push(EmergencyChange { path: path.clone(), actor: line.actor.clone(), at: line.at });
+            }
+        }
+    }
+    found
+}
+
+/// What the last apply declared: what was left alone then is not among it.
+enum Declared {
+    All,
+    Some(Vec<Pointer>),
+}
+
+impl Declared {
+    fn of(row: &Row, live: Option<&Value>) -> Self {
+        match (row.left_alone, FieldSet::from_fields_v1(&row.fields), live) {
+            (false, ..) => Self::All,
+            (true, Ok(fields), Some(live)) => Self::Some(fields.leaves().pointers(live)),
+            (true, ..) => Self::Some(Vec::new()),
+        }
+    }
+
+    fn has(&self, path: &Pointer) -> bool {
+        match self {
+            Self::All => true,
+            Self::Some(fields) => fields.iter().any(|field| field.is_within(path) || path.is_within(field)),
+        }
+    }
+}
+
+/// Whether a version is the other or came before it; what is no number is told apart by being the same alone.
+fn is_no_later(version: &str, than: &str) -> bool {
+    match (version.parse::<u128>(), than.parse::<u128>()) {
+        (Ok(version), Ok(than)) => version <= than,
+        _ => version == than,
+    }
+}

@@ -1,0 +1,112 @@
+//! What people told about Sources, and what the loop remembers of them: each write in one transaction with its log entry.
+
+use rusqlite::{OptionalExtension as _, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::view::View;
+use super::{Embedded, writer};
+use crate::base::failpoint;
+use crate::base::ids::SourceId;
+use crate::inventory::{Controls, LoopRecord};
+use crate::target::{ControlWrite, HistoryEntry, LoopWrite, TargetError};
+
+/// Which table, and its column.
+#[derive(Clone, Copy)]
+enum Kept {
+    Control,
+    Loop,
+}
+
+impl Kept {
+    fn select(self) -> &'static str {
+        match self {
+            Self::Control => "SELECT controls FROM control WHERE source = ?1",
+            Self::Loop => "SELECT record FROM looped WHERE source = ?1",
+        }
+    }
+
+    fn put(self) -> &'static str {
+        match self {
+            Self::Control => "INSERT OR REPLACE INTO control (source, controls) VALUES (?1, ?2)",
+            Self::Loop => "INSERT OR REPLACE INTO looped (source, record) VALUES (?1, ?2)",
+        }
+    }
+}
+
+impl View {
+    pub(super) fn source_controls(&self, source: &SourceId) -> Result<Controls, TargetError> {
+        self.kept(Kept::Control, source)
+    }
+
+    pub(super) fn source_loop(&self, source: &SourceId) -> Result<LoopRecord, TargetError> {
+        self.kept(Kept::Loop, source)
+    }
+
+    fn kept<T: DeserializeOwned + Default>(&self, kept: Kept, source: &SourceId) -> Result<T, TargetError> {
+        let mut statement = self.conn.prepare_cached(kept.select()).map_err(|e| self.name.reading(e))?;
+        let text = statement.query_row([source.as_str()], |row| row.get::<_, String>(0)).optional();
+        match text.map_err(|e| self.name.reading(e))? {
+            None => Ok(T::default()),
+            Some(text) => crate::base::json::read(text.as_bytes())
+                .map_err(|_| self.name.damaged("what is kept of a Source can't be read")),
+        }
+    }
+
+    fn keep<T: Serialize>(&self, kept: Kept, source: &SourceId, value: &T) -> Result<(), TargetError> {
+        let text = self.written(value)?;
+        let mut statement = self.conn.prepare_cached(kept.put()).map_err(|e| self.name.writing(e))?;
+        statement.execute(params![source.as_str(), text]).map_err(|e| self.name.writing(e))?;
+        Ok(())
+    }
+}
+
+pub(super) fn control(target: &Embedded, write: ControlWrite) -> Result<bool, TargetError> {
+    let ControlWrite { source, was, becomes, entry, details } = write;
+    failpoint::hit(failpoint::BEFORE_BEGIN);
+    let view = target.begin(target.wait)?;
+    failpoint::hit(failpoint::AFTER_BEGIN);
+    if view.source_controls(&source)? != was {
+        return Ok(false);
+    }
+    failpoint::hit(failpoint::AFTER_CHECKS);
+    view.keep(Kept::Control, &source, &becomes)?;
+    failpoint::hit(failpoint::AFTER_INVENTORY);
+    close(target, view, Some((entry, details)))
+}
+
+pub(super) fn note_loop(target: &Embedded, write: LoopWrite) -> Result<bool, TargetError> {
+    let LoopWrite { source, was, becomes, entry } = write;
+    failpoint::hit(failpoint::BEFORE_BEGIN);
+    let view = target.begin(target.wait)?;
+    failpoint::hit(failpoint::AFTER_BEGIN);
+    if view.source_loop(&source)? != was {
+        return Ok(false);
+    }
+    failpoint::hit(failpoint::AFTER_CHECKS);
+    view.keep(Kept::Loop, &source, &becomes)?;
+    failpoint::hit(failpoint::AFTER_INVENTORY);
+    close(target, view, entry)
+}
+
+fn close(target: &Embedded, view: View, entry: Option<(HistoryEntry, Value)>) -> Result<bool, TargetError> {
+    match entry {
+        Some((entry, details)) => {
+            let at = entry.at;
+            let id = view.put_entry(view.next_entry()?, entry, &details.to_string())?;
+            failpoint::hit(failpoint::AFTER_LOG);
+            failpoint::hit(failpoint::BEFORE_COMMIT);
+            writer::finish(target, view, &id, at)?;
+        }
+        None => {
+            failpoint::hit(failpoint::BEFORE_COMMIT);
+            let View { conn, name } = view;
+            conn.execute_batch("COMMIT").map_err(|e| name.writing(e))?;
+            // What is committed is in the log, and the next write puts it back.
+            let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
+        }
+    }
+    failpoint::hit(failpoint::AFTER_COMMIT);
+    Ok(true)
+}

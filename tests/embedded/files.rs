@@ -185,46 +185,6 @@ fn a_file_of_format_1_is_read() {
     assert_eq!(reader.history(&History { limit: 10 }).unwrap().len(), 2);
 }
 
-/// Runs this with the folder of a store mounted read-only; `None` where that can't be done here.
-fn on_read_only_mount(test: &str, folder: &Path) -> Option<std::process::Output> {
-    let inner = child(test, folder, &json!({}));
-    let arguments: Vec<&std::ffi::OsStr> = inner.get_args().collect();
-    let probe = Command::new("unshare").args(["-rm", "true"]).status().is_ok_and(|status| status.success());
-    if !probe {
-        return None;
-    }
-    let script = "mount --bind db db && mount -o remount,bind,ro db && exec \"$0\" \"$@\"";
-    let mut command = Command::new("unshare");
-    command.args(["-rm", "sh", "-c", script]).arg(inner.get_program()).args(arguments).current_dir(folder);
-    Some(command.output().unwrap())
-}
-
-#[test]
-fn a_read_only_folder_can_be_read_and_says_that_it_cannot_be_written() {
-    let store = Store::new();
-    Shop::new(&store.target, "shop").apply(&store.target, &[config("a", "1")]).unwrap();
-    let Some(output) = on_read_only_mount("files::child_on_a_read_only_folder", store.folder.path()) else { return };
-    let shown = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && shown.contains("done reading"), "{shown}");
-}
-
-#[test]
-#[ignore = "a child of another test"]
-fn child_on_a_read_only_folder() {
-    if task().is_none() {
-        return;
-    }
-    let target = Embedded::open(Path::new("db/cp.db"), options(Access::Write)).unwrap();
-    let reader = target.reader().unwrap();
-    assert!(head(&*reader, &id("ConfigMap/shop/a")).is_some());
-    match target.writer(&[], Duration::from_millis(10)) {
-        Err(TargetError::WriteFailed { reason, .. }) => assert!(reason.contains("read-only"), "{reason}"),
-        Err(other) => panic!("{other}"),
-        Ok(_) => panic!("a writer on a read-only folder"),
-    }
-    println!("done reading");
-}
-
 #[test]
 fn a_second_process_waits_for_the_lock_and_then_says_who_has_it() {
     let store = Store::new();
@@ -273,27 +233,6 @@ fn a_full_disk_leaves_everything_as_it_was() {
         assert_eq!(reader.list(&Contents::Namespace("shop".into())).unwrap().len(), 1);
     }
     shop.apply(&store.target, &[config("b", "1")]).unwrap();
-}
-
-#[test]
-fn a_full_file_system_leaves_everything_as_it_was() {
-    let store = Store::new();
-    let shop = Shop::new(&store.target, "shop");
-    fs::create_dir(store.folder.path().join("small")).unwrap();
-    let inner = child("files::child_on_a_full_disk", store.folder.path(), &json!({"path": "small/cp.db"}));
-    let script = "mount -t tmpfs -o size=600k none small && cp db/cp.db small && \"$0\" \"$@\"; cp small/* db";
-    let mut command = Command::new("unshare");
-    command.args(["-rm", "sh", "-c", script]).arg(inner.get_program()).args(inner.get_args());
-    // Where no file system can be mounted, the test with a size limit has to do.
-    if !Command::new("unshare").args(["-rm", "true"]).status().is_ok_and(|status| status.success()) {
-        return;
-    }
-    let output = command.current_dir(store.folder.path()).output().unwrap();
-    let shown = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(shown.contains("full; nothing was written"), "{shown}");
-    let reader = store.target.reader().unwrap();
-    assert_eq!(reader.inventory(&shop.source).unwrap().serial, 0);
-    assert!(reader.list(&Contents::Namespace("shop".into())).unwrap().is_empty());
 }
 
 #[test]

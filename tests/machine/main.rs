@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, unreachable_pub, dead_code)]
 
+mod disks;
+mod https;
 #[path = "../scenarios/lab.rs"]
 mod lab;
 mod ssh;
@@ -42,7 +44,7 @@ pub fn needs_program(program: &str, arguments: &[&str]) -> Option<String> {
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = ssh::trials();
+    let trials = [ssh::trials(), https::trials(), disks::trials()].into_iter().flatten().collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     println!(
         "machine: {} passed, {} failed, {} skipped",

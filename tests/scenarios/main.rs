@@ -8,5 +8,6 @@ mod depth;
 mod faults;
 mod hold;
 mod lab;
+mod limits;
 mod real_sets;
 mod secrets;

@@ -1,7 +1,4 @@
 use std::ffi::OsStr;
-use std::fs;
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use holdfast::base::fault::Class;
@@ -179,77 +176,4 @@ fn helper_child() {
     let anonymous = Mirror::open(cache.path(), &address, Credentials::Anonymous).unwrap();
     let refused = anonymous.fetch(&RefSpec::Head, &limits(), &NoProgress, moment());
     assert!(matches!(refused, Err(MirrorError::Credentials { .. })), "{refused:?}");
-}
-
-#[test]
-fn https_needs_a_certificate_that_is_trusted() {
-    let has = |program: &str, arg: &str| {
-        Command::new(program).arg(arg).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
-    };
-    if !has("openssl", "version") || !has("python3", "--version") {
-        println!("skipped: 1 test needs openssl and python3");
-        return;
-    }
-    let repo = Repo::new();
-    repo.write("a.yaml", "1");
-    repo.commit("one");
-    let dir = tempfile::tempdir().unwrap();
-    let (certificate, key) = (dir.path().join("c.pem"), dir.path().join("k.pem"));
-    let made = Command::new("openssl")
-        .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"])
-        .args(["-addext", "subjectAltName=DNS:localhost", "-keyout"])
-        .arg(&key)
-        .arg("-out")
-        .arg(&certificate)
-        .stderr(Stdio::null())
-        .status();
-    assert!(made.unwrap().success());
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/https_server.py");
-    let mut server = Command::new("python3")
-        .arg(script)
-        .args([repo.path(), &certificate, &key])
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut port = String::new();
-    BufReader::new(server.stdout.take().unwrap()).read_line(&mut port).unwrap();
-    let address = format!("https://localhost:{}/.git", port.trim());
-    let by_number = format!("https://127.0.0.1:{}/.git", port.trim());
-    let empty = dir.path().join("empty.pem");
-    fs::write(&empty, "").unwrap();
-    let cases = [
-        (&certificate, &address, "fetched"),
-        (&empty, &address, "untrusted"),
-        // The certificate is for another name.
-        (&certificate, &by_number, "untrusted"),
-    ];
-    let results: Vec<_> = cases
-        .iter()
-        .map(|(ca, address, outcome)| {
-            let env = [
-                ("SSL_CERT_FILE", ca.as_os_str()),
-                ("SSL_CERT_DIR", dir.path().as_os_str()),
-                ("REPOSITORY", OsStr::new(address)),
-                ("OUTCOME", OsStr::new(outcome)),
-            ];
-            std::panic::catch_unwind(|| run_alone("http::https_child", &env))
-        })
-        .collect();
-    server.kill().unwrap();
-    server.wait().unwrap();
-    assert!(results.iter().all(Result::is_ok));
-}
-
-#[test]
-#[ignore = "run by https_needs_a_certificate_that_is_trusted, with certificates of its own"]
-#[allow(clippy::disallowed_methods)]
-fn https_child() {
-    let m = Mirrored::of_url(&url(&std::env::var("REPOSITORY").unwrap()));
-    let result = m.fetch(&RefSpec::Head);
-    match std::env::var("OUTCOME").unwrap().as_str() {
-        "fetched" => assert!(result.is_ok(), "{result:?}"),
-        _ => assert!(matches!(result, Err(MirrorError::Untrusted { .. })), "{result:?}"),
-    }
 }

@@ -1,6 +1,6 @@
 //! Sources: what people write, mirrors, and checkouts of real git repositories.
 //!
-//! Needs the `git` program; what needs more (`openssl`, `python3`) says so and is counted where it is skipped.
+//! Needs the `git` program; what needs more stands in `tests/machine`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 

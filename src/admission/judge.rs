@@ -6,7 +6,7 @@ use super::rejection::Rejection;
 use crate::base::fault::{Fault, Warning};
 use crate::base::resource::ResourceId;
 use crate::plan::document::{Action, Waiver};
-use crate::plan::{Draft, Plan};
+use crate::plan::{Draft, Plan, emergency_refused};
 
 /// Judges a Draft.
 ///
@@ -59,7 +59,9 @@ fn replace_where_asked(draft: &mut Draft<'_>) -> Vec<Fault> {
             continue;
         }
         let allowed = considered.action == Action::Update && draft.may_replace(&considered);
-        if allowed {
+        if allowed && draft.has_emergency(considered.id) {
+            faults.push(emergency_refused(considered.checked, considered.id, "made anew"));
+        } else if allowed {
             asked.push(considered.id.clone());
         } else {
             faults.extend(found);

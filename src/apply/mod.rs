@@ -5,6 +5,7 @@
 
 mod context;
 mod emergencies;
+mod held;
 mod known;
 mod observe;
 mod prepare;
@@ -15,6 +16,7 @@ mod transaction;
 
 pub use context::{Context, Interrupt};
 pub use emergencies::emergencies;
+pub use held::Hold;
 pub use known::known_commit;
 pub use observe::observe;
 pub use prepare::{Prepared, Request, prepare, source_id};

@@ -3,14 +3,16 @@
 use std::collections::HashSet;
 
 use super::context::Context;
+use super::emergencies::emergencies;
+use super::held::{Hold, held, holds};
 use super::observe::observe;
-use super::read::{SourceRead, read_source};
+use super::read::{SourceRead, Wanted, read_source};
 use super::rules::SOURCE_BINDING;
 use crate::admission::{self, CheckedSet, Rejection};
 use crate::base::clock::Moment;
 use crate::base::fault::{Class, Fault, Warning};
 use crate::base::ids::{SourceId, SourceName, TargetIdentity};
-use crate::inventory::{Inventory, SourceRecord};
+use crate::inventory::{Inventory, Pin, SourceRecord};
 use crate::plan::document::Waiver;
 use crate::plan::{Draft, Grants, OtherSource, SealedPlan, SourceInput, draft};
 use crate::source::refs::RefSpec;
@@ -50,12 +52,16 @@ pub struct Prepared<'a> {
 pub fn prepare<'a>(context: &Context<'_>, request: Request<'a>) -> Result<Prepared<'a>, Rejection> {
     let served = context.target.reader().and_then(|reader| reader.definitions());
     let definitions = served.map_err(|error| Rejection::of(target_fault(&error)))?;
+    let pins = pins(context, &request).map_err(|error| Rejection::of(target_fault(&error)))?;
     let mut rejection = Rejection::default();
     let mut sources = Vec::new();
     let mut warnings = Vec::new();
-    for spec in request.sources {
-        let commit = request.commits.iter().find(|(name, _)| *name == spec.name).map(|(_, commit)| commit);
-        let read = match read_source(context, spec, request.at.as_ref(), commit) {
+    for (spec, pin) in request.sources.into_iter().zip(pins) {
+        let commit =
+            request.commits.iter().find(|(name, _)| *name == spec.name).map(|(_, commit)| Wanted::Commit(commit));
+        let wanted =
+            commit.or(request.at.as_ref().map(Wanted::Ref)).or(pin.as_ref().map(|pin| Wanted::Pinned(&pin.commit)));
+        let read = match read_source(context, spec, wanted) {
             Ok(read) => read,
             Err(refused) => {
                 rejection.join(refused);
@@ -87,9 +93,20 @@ pub fn prepare<'a>(context: &Context<'_>, request: Request<'a>) -> Result<Prepar
     })
 }
 
+/// The pins of the Sources, in their order.
+fn pins(context: &Context<'_>, request: &Request<'_>) -> Result<Vec<Option<Pin>>, TargetError> {
+    let reader = context.target.reader()?;
+    let (identity, known, now) = (reader.identity()?, reader.sources()?, context.clock.now());
+    let pin = |spec: &&SourceSpec| {
+        let controls = reader.controls(&source_id(&identity, &spec.name, &known))?;
+        Ok(controls.pinned(now).cloned())
+    };
+    request.sources.iter().map(pin).collect()
+}
+
 /// What another Source declares at its newest commit; that it can't be read is an answer too, never "nothing".
 fn other(context: &Context<'_>, spec: &SourceSpec, definitions: &[Live]) -> OtherSource {
-    let wanted = read_source(context, spec, None, None)
+    let wanted = read_source(context, spec, None)
         .map_err(|refused| refused.first_text())
         .and_then(|(_, set, faults)| match faults.first() {
             Some(fault) => Err(fault.text.clone()),
@@ -130,8 +147,12 @@ impl Prepared<'_> {
         let ids: Vec<SourceId> =
             self.sources.iter().map(|(read, _)| source_id(&identity, &read.spec.name, &known)).collect();
         let inventories: Vec<Inventory> = ids.iter().map(|id| reader.inventory(id)).collect::<Result<_, _>>()?;
+        let pending = |(id, inventory): (&SourceId, &Inventory)| emergencies(reader, &reader.controls(id)?, inventory);
+        let pending: Vec<_> = ids.iter().zip(&inventories).map(pending).collect::<Result<_, TargetError>>()?;
         let mut inputs = Vec::new();
-        for (((read, set), id), inventory) in self.sources.iter().zip(&ids).zip(&inventories) {
+        for ((((read, set), id), inventory), emergencies) in
+            self.sources.iter().zip(&ids).zip(&inventories).zip(pending)
+        {
             let record = known.iter().find(|record| record.id == *id && record.removed_at.is_none());
             let rebinds = record.is_some_and(|record| !read.is_same_binding(&record.binding));
             if let (true, Some(record)) = (rebinds && !self.grants.allows_source(&read.spec.name), record) {
@@ -148,6 +169,7 @@ impl Prepared<'_> {
                     facts,
                     binding: read.binding.clone(),
                     rebinds,
+                    emergencies,
                 }),
                 Err(fault) => rejection.push(*fault),
             }
@@ -183,6 +205,22 @@ impl Prepared<'_> {
             self.sources.iter().map(|(read, _)| source_id(&identity, &read.spec.name, &known)).collect();
         ids.sort();
         Ok(ids)
+    }
+
+    /// What holds its Sources now: an apply of them would be refused.
+    ///
+    /// # Errors
+    /// If the target can't be read.
+    pub fn holds(&self, reader: &dyn Reader, now: Moment) -> Result<Vec<Hold>, TargetError> {
+        holds(reader, self.sources.iter().map(|(read, _)| (&read.spec.name, &read.commit)), now)
+    }
+
+    /// The same as an apply would say it.
+    ///
+    /// # Errors
+    /// If the target can't be read.
+    pub fn held(&self, reader: &dyn Reader, now: Moment) -> Result<Vec<Fault>, TargetError> {
+        Ok(held(&self.holds(reader, now)?, false))
     }
 
     /// The permissions that it was prepared with.

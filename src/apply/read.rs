@@ -31,32 +31,49 @@ pub struct SourceRead<'a> {
     mirror: Mirror,
 }
 
-/// Reads one Source: at `commit` if a reviewed plan names one, else at `at`, else at its own ref.
+/// Which commit of a Source is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Wanted<'a> {
+    /// The one that a reviewed plan names; it may outlive its branch.
+    Commit(&'a CommitId),
+    /// The one that another ref than the Source's own names.
+    Ref(&'a RefSpec),
+    /// The one that the Source is pinned to: the git host isn't needed where the mirror has it.
+    Pinned(&'a CommitId),
+}
+
+/// Reads one Source, at its own ref if nothing else is wanted.
 ///
 /// # Errors
 /// Everything that is wrong with how the commit is found and what files it has. Faults inside the files are in the set.
 pub(crate) fn read_source<'a>(
     context: &Context<'_>,
     spec: &'a SourceSpec,
-    at: Option<&RefSpec>,
-    commit: Option<&CommitId>,
+    wanted: Option<Wanted<'_>>,
 ) -> Result<(SourceRead<'a>, ManifestSet, Vec<Fault>), Rejection> {
     let unreadable = |error: MirrorError| Rejection::of(error.fault());
     let mirror = Mirror::open(context.cache, &spec.repository, Credentials::default())
         .map_err(unreadable)?
         .with_ssh(context.ssh);
+    let mut warnings = Vec::new();
     if !context.offline {
-        let fetched = mirror.fetch(at.unwrap_or(&spec.ref_), context.fetch, context.progress, context.clock.now());
-        match fetched {
+        let ref_ = if let Some(Wanted::Ref(ref_)) = wanted { ref_ } else { &spec.ref_ };
+        let fetched = mirror.fetch(ref_, context.fetch, context.progress, context.clock.now());
+        match (fetched, wanted) {
             // A reviewed commit may outlive its branch; whether it does is judged below.
-            Err(error) if commit.is_none() || !error.is_missing_ref() => return Err(unreadable(error)),
-            _ => {}
+            (Err(error), Some(Wanted::Commit(_) | Wanted::Pinned(_))) if error.is_missing_ref() => {}
+            (Err(error), Some(Wanted::Pinned(commit))) if mirror.has_commit(commit).is_ok() => {
+                let text = format!("Source {}: {error}; the mirror has the commit that it is pinned to", spec.name);
+                warnings.push(Warning::new(SOURCE_UNREADABLE, text));
+            }
+            (Err(error), _) => return Err(unreadable(error)),
+            (Ok(_), _) => {}
         }
     }
-    let (commit, preview) = find(&mirror, spec, at, commit).map_err(unreadable)?;
+    let (commit, preview) = find(&mirror, spec, wanted).map_err(unreadable)?;
     let checkout = mirror.checkout(&commit, &spec.path, context.fetch).map_err(|error| Rejection::of(error.fault()))?;
     let roots = mirror.root_commits(&commit).map_err(unreadable)?;
-    let mut warnings = uncommitted(spec);
+    warnings.extend(uncommitted(spec));
     let (set, faults) = manifests(context, spec, &checkout, &mut warnings)?;
     let binding = Binding {
         repository: spec.repository.normalised().to_owned(),
@@ -93,24 +110,19 @@ pub(crate) fn read_applied(
 }
 
 /// The commit, and whether its Source's ref doesn't reach it.
-fn find(
-    mirror: &Mirror,
-    spec: &SourceSpec,
-    at: Option<&RefSpec>,
-    commit: Option<&CommitId>,
-) -> Result<(CommitId, bool), MirrorError> {
+fn find(mirror: &Mirror, spec: &SourceSpec, wanted: Option<Wanted<'_>>) -> Result<(CommitId, bool), MirrorError> {
     let reached = |commit: &CommitId| match mirror.resolve(&spec.ref_) {
         Ok(head) => mirror.descends_from(&head, commit),
         Err(error) if error.is_missing_ref() => Ok(false),
         Err(error) => Err(error),
     };
-    if let Some(commit) = commit {
-        mirror.has_commit(commit)?;
-        return Ok((commit.clone(), !reached(commit)?));
-    }
-    match at {
+    match wanted {
+        Some(Wanted::Commit(commit) | Wanted::Pinned(commit)) => {
+            mirror.has_commit(commit)?;
+            Ok((commit.clone(), !reached(commit)?))
+        }
         None => Ok((mirror.resolve(&spec.ref_)?, false)),
-        Some(at) => {
+        Some(Wanted::Ref(at)) => {
             let commit = mirror.resolve(at)?;
             let preview = !reached(&commit)?;
             Ok((commit, preview))

@@ -8,6 +8,10 @@ pub const SOURCE_UNREADABLE: RuleId = RuleId::new("source-unreadable");
 pub const SOURCE_BINDING: RuleId = RuleId::new("source-binding");
 /// The plan's commit is no longer on its Source's ref.
 pub const SOURCE_MOVED: RuleId = RuleId::new("source-moved");
+/// A Source is paused: nothing is applied to it.
+pub const PAUSED: RuleId = RuleId::new("paused");
+/// A Source is pinned to another commit.
+pub const PINNED: RuleId = RuleId::new("pinned");
 /// What the target serves (its CustomResourceDefinitions) changed between reading and applying.
 pub const TARGET_MOVED: RuleId = RuleId::new("target-moved");
 /// Another apply holds the target.

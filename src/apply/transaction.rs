@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::context::Context;
+use super::held::held;
 use super::prepare::Prepared;
 use super::receipt::{Receipt, receipt};
 use super::rules::{SOURCE_MOVED, TARGET_MOVED};
@@ -30,6 +31,8 @@ pub struct ApplyOptions {
     pub lock_timeout: Duration,
     /// A plan of a commit that its ref doesn't reach may be applied.
     pub allow_unmerged: bool,
+    /// Sources that are paused are applied all the same; `reason` says why.
+    pub while_paused: bool,
     /// Why, where a reason was given.
     pub reason: Option<String>,
     /// The plan was read from a file: one that was applied before is refused.
@@ -83,7 +86,7 @@ impl<'t> Transaction<'t> {
         // The plan is made on a snapshot, so that others aren't held up; it counts if nobody wrote until the lock was had.
         let (ids, revision, early) = {
             let reader = context.target.reader()?;
-            check(reader.as_ref(), prepared, reviewed, &options)?;
+            check(reader.as_ref(), prepared, reviewed, &options, context.clock.now())?;
             let early = planned(prepared, reader.as_ref(), context)?;
             still_so(reviewed, &early, &options)?;
             let early = batch(&early, &options, context.clock.now());
@@ -96,7 +99,7 @@ impl<'t> Transaction<'t> {
         let staged = if revision.is_some() && reader.revision()? == revision {
             early?
         } else {
-            check(reader, prepared, reviewed, &options)?;
+            check(reader, prepared, reviewed, &options, context.clock.now())?;
             let sealed = planned(prepared, reader, context)?;
             still_so(reviewed, &sealed, &options)?;
             batch(&sealed, &options, context.clock.now()).into()
@@ -136,6 +139,7 @@ fn check(
     prepared: &Prepared<'_>,
     reviewed: &PlanDocument,
     options: &ApplyOptions,
+    now: Moment,
 ) -> Result<(), ApplyError> {
     let identity = reader.identity()?;
     if identity != reviewed.target.identity {
@@ -150,6 +154,10 @@ fn check(
     let not_given = binding::not_given(reviewed, prepared.grants().given());
     if !not_given.is_empty() {
         return Err(refused(false, not_given));
+    }
+    let held = held(&prepared.holds(reader, now)?, options.while_paused);
+    if !held.is_empty() {
+        return Err(refused(false, held));
     }
     if !prepared.serves_the_same(reader)? {
         let text = "a CustomResourceDefinition of the target changed while the manifests were checked";
@@ -218,6 +226,10 @@ fn batch(sealed: &SealedPlan, options: &ApplyOptions, at: Moment) -> Batch {
         rows(step, &mut commits, &options.apply, at);
     }
     let unmerged = document.sources.iter().any(|s| s.preview);
+    let mut receipt = receipt(document, &options.apply, &options.actor, at, unmerged, options.reason.as_deref());
+    if let (Some(map), true) = (receipt.as_object_mut(), options.while_paused) {
+        map.insert("whilePaused".to_owned(), true.into());
+    }
     Batch {
         apply: options.apply.clone(),
         at,
@@ -226,7 +238,7 @@ fn batch(sealed: &SealedPlan, options: &ApplyOptions, at: Moment) -> Batch {
         single_use: options.single_use,
         writes,
         sources: commits,
-        receipt: receipt(document, &options.apply, &options.actor, at, unmerged, options.reason.as_deref()),
+        receipt,
     }
 }
 

@@ -293,6 +293,9 @@ pub(crate) struct ApplyArgs {
     /// Apply a commit that its Source's ref doesn't reach
     #[arg(long)]
     pub allow_unmerged: bool,
+    /// Apply although a Source is paused; needs --reason
+    #[arg(long)]
+    pub while_paused: bool,
     #[command(flatten)]
     pub permissions: Permissions,
     #[command(flatten)]

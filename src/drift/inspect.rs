@@ -1,18 +1,19 @@
 //! Reads what was last applied of a Source and what is live, and tells them apart.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::added::{Added, added, is_watched};
 use super::classify::{Subject, classify};
 use super::finding::Drifted;
 use super::standing::{Standing, standing};
 use crate::admission::{self, Checked, CheckedSet};
-use crate::apply::{Context, observe, read_applied};
+use crate::apply::{Context, emergencies, observe, read_applied};
 use crate::base::fault::{Fault, Warning};
 use crate::base::ids::Manager;
 use crate::base::path::RepoPath;
+use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
-use crate::inventory::{Inventory, SourceRecord};
+use crate::inventory::{Emergency, Inventory, SourceRecord};
 use crate::plan::document::ChangeEntry;
 use crate::plan::{CommitFacts, Grants, SourceInput, draft};
 use crate::source::scope::{ClusterKinds, Kinds, Namespaces};
@@ -160,7 +161,10 @@ fn compare(
         facts: CommitFacts { commit: record.commit.clone(), preview: false, rewind: false },
         binding: record.binding.clone(),
         rebinds: false,
+        // They are told apart here, not left out.
+        emergencies: BTreeMap::new(),
     }];
+    let emergencies = emergencies(reader, &reader.controls(&record.id)?, &inventory)?;
     let observed = observe(reader, context.target.kind(), known, &inputs)?;
     let grants = Grants::default();
     let draft = draft(&inputs, &[], &observed, &grants);
@@ -181,6 +185,7 @@ fn compare(
                 (Standing::NotOwned | Standing::Ours, None) if checked.wants().use_ => {}
                 _ => {
                     let log = reader.log(id)?;
+                    let emergency: Vec<Pointer> = emergencies.get(id).map(Emergency::places).unwrap_or_default();
                     found.drifted.extend(classify(Subject {
                         id,
                         uid: head.map(|head| &head.uid),
@@ -190,7 +195,7 @@ fn compare(
                         fields: change.map_or(&[], |change| change.fields.as_slice()),
                         live: live.map(|live| &live.object),
                         log: &log,
-                        emergency: &[],
+                        emergency: &emergency,
                     }));
                 }
             }

@@ -39,6 +39,11 @@ impl Emergency {
         self.fields.is_empty() && self.deleted.is_none()
     }
 
+    /// Where the changes are; the root is the whole object.
+    pub fn places(&self) -> Vec<Pointer> {
+        self.fields.iter().chain(&self.deleted).map(|change| change.path.clone()).collect()
+    }
+
     /// The change that a field of the live object lies in, holds, or is.
     pub fn of(&self, path: &Pointer) -> Option<&EmergencyChange> {
         self.fields.iter().find(|change| path.is_within(&change.path) || change.path.is_within(path))

@@ -6,7 +6,7 @@ use super::document::{Allowances, TargetEntry};
 use crate::admission::CheckedSet;
 use crate::base::ids::{CommitId, SourceId, SourceName};
 use crate::base::resource::{BadResourceId, ResourceId};
-use crate::inventory::{Binding, Inventory, SourceRecord};
+use crate::inventory::{Binding, Emergency, Inventory, SourceRecord};
 use crate::source::spec::SourceSpec;
 use crate::target::{Head, Live};
 
@@ -39,6 +39,8 @@ pub struct SourceInput<'a> {
     pub binding: Binding,
     /// Whether that differs from what it is bound to, and was allowed.
     pub rebinds: bool,
+    /// What others wrote to its objects while it was paused, and that is left alone.
+    pub emergencies: BTreeMap<ResourceId, Emergency>,
 }
 
 /// Another Source of the same configuration: what it declares at its newest commit is never deleted.

@@ -65,6 +65,11 @@ impl<'a> Draft<'a> {
         by_manifest || self.grants.allow().contains_key(considered.id)
     }
 
+    /// Whether an object has emergency changes, which a replace would lose.
+    pub(crate) fn has_emergency(&self, id: &ResourceId) -> bool {
+        self.inputs.iter().any(|input| input.emergencies.contains_key(id))
+    }
+
     /// Turns updates that can't be made in place into replaces.
     pub(crate) fn replace(&mut self, ids: &[ResourceId]) {
         if ids.is_empty() {

@@ -9,6 +9,7 @@ pub mod binding;
 mod change;
 pub mod document;
 mod draft;
+mod emergency;
 mod holdings;
 pub mod identity;
 mod input;
@@ -29,6 +30,7 @@ mod warnings;
 
 pub(crate) use change::{Intent, RowChange};
 pub use draft::{Draft, draft};
+pub(crate) use emergency::refused as emergency_refused;
 pub use input::{BadGrant, CommitFacts, Grants, Observed, OtherSource, SourceInput};
 pub use seal::{BrokenPlan, Plan, SealedPlan};
 pub(crate) use seal::{SealedSource, Step};

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::change::{Change, Intent, RowChange, Unchanged};
 use super::document::{Action, Admitted, ChangeEntry, Field, Undo};
+use super::emergency::{self, EMERGENCY_PENDING};
 use super::holdings::{Deleting, Holdings, Holds};
 use super::input::{Grants, Observed, OtherSource, SourceInput};
 use super::prune::{self, PruneRules, Removal};
@@ -103,7 +104,13 @@ pub(super) fn removals<'a>(beside: Beside<'a, '_>) -> Removals<'a> {
             }
             let head = observed.heads.get(&row.id);
             let live = observed.objects.get(&row.id);
-            let removal = prune::judge(&rules, row, head, live);
+            let removal = match prune::judge(&rules, row, head, live) {
+                Removal::Delete(warrant) => match input.emergencies.get(&row.id).and_then(emergency::kept) {
+                    Some(reason) => Removal::Keep { rule: EMERGENCY_PENDING, reason },
+                    None => Removal::Delete(warrant),
+                },
+                other => other,
+            };
             match end(source, row, &removal).filter(|_| planned.contains(&row.id)) {
                 Some(end) => ended.push(end),
                 None => all.push(One { source, row, head, live, removal, holds: Vec::new(), takes_others: false }),

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::change::{Change, Intent, RowChange, Unchanged};
 use super::document::{Action, Admitted, ChangeEntry, Field, TakenField, UnchangedEntry, Undo};
+use super::emergency;
 use super::input::{Grants, Observed, SourceInput};
 use super::ownership::{EXISTS_UNOWNED, MarkState, OWNED_BY_OTHER, OWNER_MISMATCH, Ownership, UidState, ownership};
 use super::undo;
@@ -59,9 +60,10 @@ impl<'a> Beside<'a, '_> {
         let input = &self.inputs[source];
         let row = input.inventory.rows.get(checked.id());
         let considered = match self.observed.heads.get(checked.id()) {
-            None => match row.filter(|row| ran_and_went(row, checked)) {
-                Some(row) => return self.finished(source, checked, row),
-                None => self.absent(source, checked, row),
+            None => match (row.filter(|row| ran_and_went(row, checked)), self.deleted(source, checked)) {
+                (Some(row), _) => return self.finished(source, checked, row),
+                (None, Some(left)) => return left,
+                (None, None) => self.absent(source, checked, row),
             },
             Some(_) if checked.wants().use_ => Considered::Used,
             Some(head) => match row.filter(|row| untouched(row, head, checked, input)) {
@@ -85,6 +87,10 @@ impl<'a> Beside<'a, '_> {
 
     fn fault(&self, checked: &Checked, rule: RuleId, text: impl Into<String>) -> Fault {
         Fault::new(rule, text).at(checked.at()).id(checked.id().clone())
+    }
+
+    fn unmerged(&self, checked: &Checked, error: &merge::MergeError) -> Fault {
+        self.fault(checked, UNREADABLE_OBJECT, format!("the live object can't be merged: {error}"))
     }
 
     fn absent(&self, source: usize, checked: &'a Checked, row: Option<&Row>) -> Considered<'a> {
@@ -127,6 +133,14 @@ impl<'a> Beside<'a, '_> {
             format!("{id} ran, and its ttlSecondsAfterFinished removed it: it is not run again unless it is changed");
         let warning = Warning::new(LEFT_ALONE, text).at(checked.at()).id(id.clone());
         (self.unchanged(source, checked, &row.uid, row.seen.clone(), None), vec![warning])
+    }
+
+    /// An object that was deleted while the Source was paused: it stays so.
+    fn deleted(&self, source: usize, checked: &Checked) -> Option<(Considered<'a>, Vec<Warning>)> {
+        let written = self.inputs[source].emergencies.get(checked.id())?.deleted.as_ref()?;
+        let row = self.inputs[source].inventory.rows.get(checked.id()).filter(|_| !checked.wants().use_)?;
+        let unchanged = self.unchanged(source, checked, &row.uid, row.seen.clone(), None);
+        Some((unchanged, vec![emergency::deleted(checked, written)]))
     }
 
     fn unchanged(
@@ -293,11 +307,36 @@ impl<'a> Beside<'a, '_> {
                 return (Considered::Fault(self.fault(checked, UNREADABLE_OBJECT, text)), Vec::new());
             }
         };
-        let pointers: Vec<Pointer> = alone.iter().map(|(pointer, _)| pointer.clone()).collect();
+        let mut pointers: Vec<Pointer> = alone.iter().map(|(pointer, _)| pointer.clone()).collect();
+        let marked = with_mark(checked.declared(), &live.object);
+        let mut warnings: Vec<Warning> = alone.into_iter().map(|(_, warning)| warning).collect();
+        let whose = if let Claim::Transfer(giver) = claim { giver } else { source };
+        if let Some(emergency) = self.inputs[whose].emergencies.get(checked.id()) {
+            if whose != source {
+                return (Considered::Fault(emergency::refused(Some(checked), checked.id(), "transferred")), Vec::new());
+            }
+            let merged = |pointers: &[Pointer]| {
+                let counted =
+                    declared_before.clone().map(|before| Alone::of(checked, pointers).leave_out(checked, before));
+                let ask = merge::Ask {
+                    schema: checked.schema(),
+                    live: Some(&live.object),
+                    declared: &marked,
+                    declared_before: counted.as_ref(),
+                    manager: &manager,
+                    left_alone: pointers,
+                };
+                let outcome = merge::merge(&ask).map_err(|error| Box::new(self.unmerged(checked, &error)))?;
+                Ok((outcome.changes, outcome.result.into_owned()))
+            };
+            match emergency::leave(checked, emergency, merged, (&live.object, &marked), &mut pointers) {
+                Ok(more) => warnings.extend(more),
+                Err(fault) => return (Considered::Fault(*fault), Vec::new()),
+            }
+        }
         // What is left alone is others' business: it is neither seen nor kept as ours.
         let alone_too = Alone::of(checked, &pointers);
         let counted_before = declared_before.as_ref().map(|before| alone_too.leave_out(checked, before.clone()));
-        let marked = with_mark(checked.declared(), &live.object);
         let ask = merge::Ask {
             schema: checked.schema(),
             live: Some(&live.object),
@@ -308,14 +347,10 @@ impl<'a> Beside<'a, '_> {
         };
         let outcome = match merge::merge(&ask) {
             Ok(outcome) => outcome,
-            Err(error) => {
-                let text = format!("the live object can't be merged: {error}");
-                return (Considered::Fault(self.fault(checked, UNREADABLE_OBJECT, text)), Vec::new());
-            }
+            Err(error) => return (Considered::Fault(self.unmerged(checked, &error)), Vec::new()),
         };
         let fields = seen_fields(checked, declared_before.as_ref(), &alone_too);
         let seen = seen_digest(Some(checked.schema()), &live.object, &fields, checked.sensitive());
-        let warnings: Vec<Warning> = alone.into_iter().map(|(_, warning)| warning).collect();
 
         let quiet = outcome.changes.is_empty()
             && outcome.taken.is_empty()

@@ -1,6 +1,6 @@
 //! Sources, a target in memory, and plans of the one against the other, through the public API.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
 use holdfast::admission::{self, CheckedSet};
@@ -90,6 +90,7 @@ impl Source {
             facts: CommitFacts { commit: self.commit.clone(), preview: false, rewind: self.rewind },
             binding: binding_of(self),
             rebinds: self.rebinds,
+            emergencies: BTreeMap::new(),
         }
     }
 

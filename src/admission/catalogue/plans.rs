@@ -49,6 +49,14 @@ pub(super) const RULES: &[RuleDoc] = &[
         "config.kubernetes.io/depends-on: apps/namespaces/shop/Deployment/elsewhere",
     ),
     rule(
+        "emergency-pending",
+        "What was changed while its Source was paused is left alone until somebody decides about it.",
+        "However the pause ended, a plan leaves such fields as they are and lists them; what was deleted stays deleted, and \
+         what git no longer declares is kept. Bring the change into git, or give it up: holdfast source resume NAME --revert. \
+         An object that was made by hand is nobody's, as always: adopt it or remove it.",
+        "holdfast source pause shop --reason 'incident 7'; kubectl scale deployment/web --replicas 10; holdfast source resume shop",
+    ),
+    rule(
         "empty-source",
         "A commit that declares nothing deletes nothing by itself.",
         "A path that the commit lacks is always refused: it's a typing error or a moved folder. An existing path without a \
@@ -124,11 +132,25 @@ pub(super) const RULES: &[RuleDoc] = &[
         "kubectl annotate configmap conf holdfast.dev/owner-",
     ),
     rule(
+        "paused",
+        "Nothing is applied to a Source that is paused.",
+        "holdfast source pause holds back every apply of a Source, so that an emergency change by hand survives. Wait for its \
+         end, end it with holdfast source resume, or say --while-paused --reason WHY; the receipt keeps the reason.",
+        "holdfast apply shop, after holdfast source pause shop --reason 'incident 7' --until 2h",
+    ),
+    rule(
         "permission-not-given",
         "A plan's permissions are given again at its apply.",
         "What stands in a plan file grants nothing: who applies gives the same permissions and waivers, or the plan is \
          refused.",
         "planned with --allow-deletes 3, applied without",
+    ),
+    rule(
+        "pinned",
+        "A pinned Source is applied at the commit that it is pinned to alone.",
+        "holdfast source pin holds a Source at a commit: plans are made at that one, and a plan at another is refused. \
+         holdfast source unpin ends it.",
+        "holdfast apply shop.plan.json, made before holdfast source pin shop --reason 'until the fix is in'",
     ),
     rule(
         "plan-digest",

@@ -27,6 +27,10 @@ const FORMATS: &[Format] = &[Format::Table, Format::Diff, Format::Json];
 /// Applies a saved plan, or plans, shows, asks and applies.
 pub(crate) fn run(args: &ApplyArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(FORMATS)?;
+    let says_why = args.permissions.reason.as_deref().is_some_and(|reason| !reason.trim().is_empty());
+    if args.while_paused && !says_why {
+        return Err(Failure::usage("--while-paused needs --reason").into());
+    }
     let command = Apply { args, env, output, format };
     match args.what.as_slice() {
         [plan] if planfile::is_plan(plan) => command.saved(Path::new(plan), global),
@@ -162,6 +166,7 @@ impl Apply<'_> {
             apply: session.new_apply(),
             lock_timeout: self.args.locking.lock_timeout,
             allow_unmerged: self.args.allow_unmerged,
+            while_paused: self.args.while_paused,
             reason: self.args.permissions.reason.clone(),
             single_use,
         };

@@ -27,6 +27,9 @@ pub(crate) fn run(args: &PlanArgs, global: &Global, env: &Env, output: &Output) 
     let prepared = ManuallyDrop::new(prepared.inspect_err(|_| session.note_uncommitted(&args.sources, output))?);
     let sealed = ManuallyDrop::new({
         let reader = session.target().reader()?;
+        for hold in prepared.holds(reader.as_ref(), context.clock.now())? {
+            hold.texts().iter().for_each(|text| output.note(&format!("{text}; an apply of this plan is refused")));
+        }
         prepared.plan(reader.as_ref(), context.clock.now())?
     });
     let plan = sealed.document();

@@ -43,6 +43,7 @@ pub fn lint(
         says_why(change, &mut broken);
         secrets::shows_none(change, &mut broken);
     }
+    writes::leaves_emergency_changes(&beside, &mut broken);
     writes::unchanged_is_its_own(&beside, &mut broken);
     writes::adopts_as_many_as_allowed(&beside, &mut broken);
     prune::keeps_the_budget(&beside, &mut broken);

@@ -109,6 +109,20 @@ pub(super) fn adopts_as_many_as_allowed(beside: &Beside<'_>, broken: &mut Vec<St
     }
 }
 
+pub(super) fn leaves_emergency_changes(beside: &Beside<'_>, broken: &mut Vec<String>) {
+    let loses = |c: &&ChangeEntry| {
+        let emergency = beside.input(c).and_then(|input| input.emergencies.get(&c.id));
+        emergency.is_some_and(|emergency| match c.action {
+            Action::Delete | Action::Replace | Action::Transfer => !emergency.fields.is_empty(),
+            Action::Create => emergency.deleted.is_some(),
+            _ => false,
+        })
+    };
+    for change in beside.plan.changes.iter().filter(loses) {
+        broken.push(format!("{} would lose what was changed while its Source was paused", change.id));
+    }
+}
+
 pub(super) fn unchanged_is_its_own(beside: &Beside<'_>, broken: &mut Vec<String>) {
     for entry in &beside.plan.unchanged {
         let id = &entry.id;
@@ -119,9 +133,10 @@ pub(super) fn unchanged_is_its_own(beside: &Beside<'_>, broken: &mut Vec<String>
         let declared = input.set.get(id).is_some_and(|c| !c.wants().use_ && *c.digest() == entry.declared);
         let row = input.inventory.rows.get(id);
         // A Job that its TTL removed is not run again.
-        let went = id.is("batch", "Job")
-            && beside.head(id).is_none()
-            && row.is_some_and(|row| row.uid == entry.uid && row.declared == entry.declared);
+        let ran = id.is("batch", "Job") && row.is_some_and(|row| row.declared == entry.declared);
+        // What was deleted in an emergency stays so.
+        let left = input.emergencies.get(id).is_some_and(|emergency| emergency.deleted.is_some());
+        let went = (ran || left) && beside.head(id).is_none() && row.is_some_and(|row| row.uid == entry.uid);
         let stays = beside.is_proven(id, input) && beside.head(id).is_some_and(|head| head.uid == entry.uid);
         if !declared || !(stays || went) {
             broken.push(format!("{id} would count as unchanged although it isn't its Source's, or not declared"));

@@ -14,6 +14,7 @@ use super::rules::policies::{Policies, Said};
 use super::rules::{Finding, Findings, ambiguous, annotations, controlled, identity, scope, structure};
 use crate::base::fault::{At, Fault, RuleId, Warning};
 use crate::base::pointer::Pointer;
+use crate::base::progress::{Counter, NoProgress, Progress, Stage};
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::base::sensitive;
 use crate::manifest::{Document, ManifestSet};
@@ -39,6 +40,20 @@ pub fn check(
     definitions: &[Live],
     waivers: &[Waiver],
 ) -> Result<CheckedSet, Rejection> {
+    check_telling(spec, set, definitions, waivers, &NoProgress)
+}
+
+/// The same as [`check`], told to somebody who waits.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_telling(
+    spec: &SourceSpec,
+    set: ManifestSet,
+    definitions: &[Live],
+    waivers: &[Waiver],
+    progress: &dyn Progress,
+) -> Result<CheckedSet, Rejection> {
     let (documents, damaged, mut faults, mut warnings, files) = set.into_parts();
     let mut quotes = Quotes::new(files, &faults, spec.sensitive.iter().map(|s| s.kind.kind.clone()).collect());
     let kinds = Kinds::gather(&documents, &damaged, &faults, &quotes, definitions);
@@ -50,12 +65,18 @@ pub fn check(
         }
     };
     let judge = Judge { spec, kinds: &kinds, policies: policies.as_deref(), sensitive: Patterns::new(spec) };
+    let counter = Counter::begin(progress, Stage::Admission, documents.len());
     let verdicts: Vec<Verdict> = documents
         .into_par_iter()
         .enumerate()
         .with_min_len(LEAST_PER_TASK)
-        .map(|(index, document)| judge.document(index, document))
+        .map(|(index, document)| {
+            let verdict = judge.document(index, document);
+            counter.one();
+            verdict
+        })
         .collect();
+    drop(counter);
 
     faults.extend(identity::judge(verdicts.iter().filter_map(|verdict| Some((verdict.id()?, verdict.at())))));
     name_resources(&mut warnings, &verdicts);

@@ -19,7 +19,7 @@ mod quotes;
 mod rejection;
 mod rules;
 
-pub use check::check;
+pub use check::{check, check_telling};
 pub use checked::{Checked, CheckedSet, Wants};
 pub use facts::{TargetFacts, facts};
 pub use judge::judge;

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::base::clock::Clock;
+use crate::base::progress::Progress;
 use crate::manifest;
 use crate::source::limits;
-use crate::source::mirror;
+use crate::source::mirror::{Credentials, Mirror, MirrorError, Ssh};
+use crate::source::spec::SourceSpec;
 use crate::target::Target;
 
 /// Asks to stop; looked at before anything is written.
@@ -33,17 +35,24 @@ pub struct Context<'a> {
     /// Where mirrors are kept.
     pub cache: &'a Path,
     /// Where ssh hosts and keys are looked up.
-    pub ssh: &'a mirror::Ssh,
+    pub ssh: &'a Ssh,
     /// The time.
     pub clock: &'a dyn Clock,
     /// Bounds of a fetch.
     pub fetch: &'a limits::Limits,
     /// Bounds of what is read of a commit.
     pub manifests: &'a manifest::Limits,
-    /// Told of a fetch's progress.
-    pub progress: &'a dyn mirror::Progress,
+    /// Told how far the parts of a command have come.
+    pub progress: &'a dyn Progress,
     /// Whether to fetch; without, the mirror counts as it is.
     pub offline: bool,
     /// Whether somebody asked to stop.
     pub interrupt: &'a Interrupt,
+}
+
+impl Context<'_> {
+    /// The mirror of a Source's repository.
+    pub(super) fn mirror(&self, spec: &SourceSpec) -> Result<Mirror, MirrorError> {
+        Ok(Mirror::open(self.cache, &spec.repository, Credentials::default())?.with_ssh(self.ssh))
+    }
 }

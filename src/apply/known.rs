@@ -3,7 +3,6 @@
 use super::context::Context;
 use crate::admission::Rejection;
 use crate::base::ids::CommitId;
-use crate::source::mirror::{Credentials, Mirror};
 use crate::source::refs::RefSpec;
 use crate::source::spec::SourceSpec;
 
@@ -14,7 +13,7 @@ use crate::source::spec::SourceSpec;
 /// If neither has it, or the fetch fails.
 pub fn known_commit(context: &Context<'_>, spec: &SourceSpec, commit: &CommitId) -> Result<(), Rejection> {
     let unreadable = |error: crate::source::mirror::MirrorError| Rejection::of(error.fault());
-    let mirror = Mirror::open(context.cache, &spec.repository, Credentials::default()).map_err(unreadable)?;
+    let mirror = context.mirror(spec).map_err(unreadable)?;
     let asked = RefSpec::Commit(commit.clone());
     if mirror.resolve(&asked).is_ok() {
         return Ok(());

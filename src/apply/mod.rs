@@ -19,6 +19,7 @@ pub use emergencies::emergencies;
 pub use held::Hold;
 pub use known::known_commit;
 pub use observe::observe;
+pub(crate) use observe::observe_telling;
 pub use prepare::{Prepared, Request, prepare, source_id};
 pub use read::SourceRead;
 pub(crate) use read::read_applied;

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde_json::Value;
 
 use crate::base::ids::ObjectUid;
+use crate::base::progress::{Counter, NoProgress, Progress, Stage};
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::inventory::SourceRecord;
 use crate::plan::document::TargetEntry;
@@ -21,14 +22,30 @@ pub fn observe(
     known: &[SourceRecord],
     inputs: &[SourceInput<'_>],
 ) -> Result<Observed, TargetError> {
+    observe_telling(reader, kind, known, inputs, &NoProgress)
+}
+
+/// The same as [`observe`], told to somebody who waits.
+///
+/// # Errors
+/// As [`observe`].
+pub(crate) fn observe_telling(
+    reader: &dyn Reader,
+    kind: TargetKind,
+    known: &[SourceRecord],
+    inputs: &[SourceInput<'_>],
+    progress: &dyn Progress,
+) -> Result<Observed, TargetError> {
     let mut ids: BTreeSet<&ResourceId> = BTreeSet::new();
     for input in inputs {
         ids.extend(input.set.manifests().iter().map(|c| c.id()));
         ids.extend(input.inventory.rows.keys());
     }
     let ids: Vec<&ResourceId> = ids.into_iter().collect();
+    let counter = Counter::begin(progress, Stage::Observation, ids.len());
     let heads = reader.heads(&ids)?;
     let bodies: Vec<&ResourceId> = ids.iter().copied().filter(|id| needs_body(id, &heads, inputs)).collect();
+    counter.more(ids.len() - bodies.len());
     let objects = if bodies.is_empty() { HashMap::new() } else { reader.objects(&bodies)? };
     let contents = contents(reader, &heads, inputs)?;
     let autoscalers = autoscalers(reader, inputs, &bodies)?;

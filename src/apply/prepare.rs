@@ -5,13 +5,14 @@ use std::collections::HashSet;
 use super::context::Context;
 use super::emergencies::emergencies;
 use super::held::{Hold, held, holds};
-use super::observe::observe;
+use super::observe::observe_telling;
 use super::read::{SourceRead, Wanted, read_source};
 use super::rules::SOURCE_BINDING;
 use crate::admission::{self, CheckedSet, Rejection};
 use crate::base::clock::Moment;
 use crate::base::fault::{Class, Fault, Warning};
 use crate::base::ids::{SourceId, SourceName, TargetIdentity};
+use crate::base::progress::Progress;
 use crate::inventory::{Inventory, Pin, SourceRecord};
 use crate::plan::document::Waiver;
 use crate::plan::{Draft, Grants, OtherSource, SealedPlan, SourceInput, draft};
@@ -43,13 +44,14 @@ pub struct Prepared<'a> {
     definitions: Vec<(String, String)>,
     grants: Grants,
     warnings: Vec<Warning>,
+    progress: &'a dyn Progress,
 }
 
 /// Fetches, reads and checks.
 ///
 /// # Errors
 /// Every fault of every Source that could be read, and each Source that could not, in one Rejection.
-pub fn prepare<'a>(context: &Context<'_>, request: Request<'a>) -> Result<Prepared<'a>, Rejection> {
+pub fn prepare<'a>(context: &Context<'a>, request: Request<'a>) -> Result<Prepared<'a>, Rejection> {
     let served = context.target.reader().and_then(|reader| reader.definitions());
     let definitions = served.map_err(|error| Rejection::of(target_fault(&error)))?;
     let pins = pins(context, &request).map_err(|error| Rejection::of(target_fault(&error)))?;
@@ -73,7 +75,7 @@ pub fn prepare<'a>(context: &Context<'_>, request: Request<'a>) -> Result<Prepar
             rejection.push(fault);
         }
         warnings.extend(read.warnings.iter().cloned());
-        match admission::check(spec, set, &definitions, &request.waivers) {
+        match admission::check_telling(spec, set, &definitions, &request.waivers, context.progress) {
             Ok(checked) => sources.push((read, checked)),
             Err(refused) => rejection.join(refused),
         }
@@ -90,6 +92,7 @@ pub fn prepare<'a>(context: &Context<'_>, request: Request<'a>) -> Result<Prepar
         definitions: versions(&definitions),
         grants: request.grants,
         warnings,
+        progress: context.progress,
     })
 }
 
@@ -177,7 +180,7 @@ impl Prepared<'_> {
         if !rejection.is_empty() {
             return Ok(Err(rejection));
         }
-        let observed = observe(reader, self.kind, &known, &inputs)?;
+        let observed = observe_telling(reader, self.kind, &known, &inputs, self.progress)?;
         let mut drafted: Draft<'_> = draft(&inputs, &self.others, &observed, &self.grants);
         drafted.warn(&self.warnings);
         let facts = admission::facts(reader, &drafted)?;

@@ -5,11 +5,12 @@ use super::rules::SOURCE_UNREADABLE;
 use crate::admission::Rejection;
 use crate::base::fault::{At, Class, Fault, RuleId, Warning};
 use crate::base::ids::CommitId;
+use crate::base::progress::{Counter, Stage};
 use crate::inventory::Binding;
 use crate::manifest::{self, Counted, IgnoreRules, ManifestSet};
 use crate::plan::CommitFacts;
 use crate::source::checkout::{Checkout, TreeFile};
-use crate::source::mirror::{Credentials, Mirror, MirrorError};
+use crate::source::mirror::{Mirror, MirrorError};
 use crate::source::refs::RefSpec;
 use crate::source::spec::SourceSpec;
 use crate::source::worktree;
@@ -52,9 +53,7 @@ pub(crate) fn read_source<'a>(
     wanted: Option<Wanted<'_>>,
 ) -> Result<(SourceRead<'a>, ManifestSet, Vec<Fault>), Rejection> {
     let unreadable = |error: MirrorError| Rejection::of(error.fault());
-    let mirror = Mirror::open(context.cache, &spec.repository, Credentials::default())
-        .map_err(unreadable)?
-        .with_ssh(context.ssh);
+    let mirror = context.mirror(spec).map_err(unreadable)?;
     let mut warnings = Vec::new();
     if !context.offline {
         let ref_ = if let Some(Wanted::Ref(ref_)) = wanted { ref_ } else { &spec.ref_ };
@@ -94,7 +93,7 @@ pub(crate) fn read_applied(
     commit: &CommitId,
 ) -> Result<(ManifestSet, Vec<Fault>), Rejection> {
     let unreadable = |error: MirrorError| Rejection::of(error.fault());
-    let mirror = Mirror::open(context.cache, &spec.repository, Credentials::default()).map_err(unreadable)?;
+    let mirror = context.mirror(spec).map_err(unreadable)?;
     if let Err(error) = mirror.has_commit(commit) {
         if context.offline || !error.is_gone() {
             return Err(unreadable(error));
@@ -162,9 +161,13 @@ fn manifests(
     // A Source whose path is one file reads that file, whatever its name.
     let wanted =
         |file: &TreeFile| file.counted && (file.path == spec.path || rules.classify(&file.path) == Counted::Manifest);
-    let blobs = checkout
-        .map_blobs(wanted, |file, bytes| manifest::read_file(&file.path, bytes.to_vec(), context.manifests))
-        .map_err(|error| Rejection::of(error.fault()))?;
+    let counter = Counter::begin(context.progress, Stage::Reading, checkout.files.iter().filter(|f| wanted(f)).count());
+    let read = |file: &TreeFile, bytes: &[u8]| {
+        let read = manifest::read_file(&file.path, bytes.to_vec(), context.manifests);
+        counter.one();
+        read
+    };
+    let blobs = checkout.map_blobs(wanted, read).map_err(|error| Rejection::of(error.fault()))?;
     faults.extend(blobs.faults);
     Ok((ManifestSet::join(blobs.read, context.manifests), faults))
 }

@@ -14,6 +14,7 @@ use crate::admission::Rejection;
 use crate::base::clock::Moment;
 use crate::base::fault::Fault;
 use crate::base::ids::{ApplyId, CommitId};
+use crate::base::progress::{Counter, Stage};
 use crate::base::resource::ResourceId;
 use crate::inventory::{OWNER_ANNOTATION, OwnerMark, Released, Row, SourceRecord};
 use crate::plan::document::PlanDocument;
@@ -70,6 +71,7 @@ impl From<TargetError> for ApplyError {
 pub struct Transaction<'t> {
     writer: Box<dyn Writer + 't>,
     staged: Staged,
+    writes: usize,
 }
 
 impl<'t> Transaction<'t> {
@@ -93,6 +95,7 @@ impl<'t> Transaction<'t> {
             (prepared.source_ids(reader.as_ref())?, reader.revision()?, early)
         };
         // If somebody writes meanwhile this may fail by what they wrote; then the plan made inside the lock says so better.
+        let writes = early.writes.len();
         let early = if revision.is_some() { context.target.stage(early) } else { Ok(early.into()) };
         let writer = context.target.writer(&ids, options.lock_timeout)?;
         let reader = writer.reader();
@@ -104,7 +107,7 @@ impl<'t> Transaction<'t> {
             still_so(reviewed, &sealed, &options)?;
             batch(&sealed, &options, context.clock.now()).into()
         };
-        Ok(Self { writer, staged })
+        Ok(Self { writer, staged, writes })
     }
 
     /// Commits everything, or nothing.
@@ -113,11 +116,13 @@ impl<'t> Transaction<'t> {
     /// If somebody asked to stop, or the target fails; the error says what was written: nothing, unless it says that it
     /// isn't known.
     pub fn commit(self, context: &Context<'_>) -> Result<Receipt, ApplyError> {
-        let Self { writer, staged } = self;
+        let Self { writer, staged, writes } = self;
         if context.interrupt.is_raised() {
             return Err(ApplyError::Interrupted);
         }
+        let counter = Counter::begin(context.progress, Stage::Apply, writes);
         let written = writer.commit(staged)?;
+        drop(counter);
         Ok(Receipt { json: written.receipt, held: written.held })
     }
 }

@@ -11,6 +11,7 @@ pub mod ids;
 pub mod json;
 pub mod path;
 pub mod pointer;
+pub mod progress;
 pub mod resource;
 pub mod sensitive;
 pub mod server_owned;

@@ -7,7 +7,7 @@ use super::classify::{Subject, classify};
 use super::finding::Drifted;
 use super::standing::{Standing, standing};
 use crate::admission::{self, Checked, CheckedSet};
-use crate::apply::{Context, emergencies, observe, read_applied};
+use crate::apply::{Context, emergencies, observe_telling, read_applied};
 use crate::base::fault::{Fault, Warning};
 use crate::base::ids::Manager;
 use crate::base::path::RepoPath;
@@ -165,7 +165,7 @@ fn compare(
         emergencies: BTreeMap::new(),
     }];
     let emergencies = emergencies(reader, &reader.controls(&record.id)?, &inventory)?;
-    let observed = observe(reader, context.target.kind(), known, &inputs)?;
+    let observed = observe_telling(reader, context.target.kind(), known, &inputs, context.progress)?;
     let grants = Grants::default();
     let draft = draft(&inputs, &[], &observed, &grants);
     let changes: HashMap<&ResourceId, &ChangeEntry> = draft.entries().map(|entry| (&entry.id, entry)).collect();

@@ -9,6 +9,7 @@ mod https;
 #[path = "../scenarios/lab.rs"]
 mod lab;
 mod ssh;
+mod terminal;
 
 use std::process::{Command, ExitCode, Stdio};
 
@@ -44,7 +45,7 @@ pub fn needs_program(program: &str, arguments: &[&str]) -> Option<String> {
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = [ssh::trials(), https::trials(), disks::trials()].into_iter().flatten().collect();
+    let trials = [ssh::trials(), https::trials(), disks::trials(), terminal::trials()].into_iter().flatten().collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     println!(
         "machine: {} passed, {} failed, {} skipped",

@@ -187,6 +187,7 @@ impl Apply<'_> {
         plan: Option<&PlanDocument>,
         applied: Result<Receipt, Stop>,
     ) -> Result<Exit, Stop> {
+        session.quiet();
         match applied {
             Ok(receipt) => {
                 self.output.detail(&format!("the write lock was held for {} us", receipt.held().as_micros()));

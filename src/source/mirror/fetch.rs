@@ -11,6 +11,8 @@ use git2::{
     RemoteUpdateFlags, Repository,
 };
 
+use crate::base::progress::Progress;
+
 use super::super::limits::Limits;
 use super::super::url::RepositoryUrl;
 use super::cache::{self, Place};
@@ -18,20 +20,6 @@ use super::credentials::{Answers, Credentials};
 use super::error::MirrorError;
 use super::packs;
 use super::ssh::{Route, Ssh};
-
-/// Told how a fetch goes on.
-pub trait Progress {
-    /// So many objects have come of so many (0: not known yet), in so many bytes.
-    fn received(&self, objects: u64, total: u64, bytes: u64);
-}
-
-/// Tells nobody.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoProgress;
-
-impl Progress for NoProgress {
-    fn received(&self, _: u64, _: u64, _: u64) {}
-}
 
 /// Branches and tags alone: notes, pull requests and what else a server shows are no Source's history.
 const REFSPECS: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];

@@ -19,6 +19,7 @@ use git2::Repository;
 use crate::base::clock::Moment;
 use crate::base::ids::CommitId;
 use crate::base::path::RepoPath;
+pub use crate::base::progress::{NoProgress, Progress};
 
 use super::checkout::{Checkout, CheckoutError};
 use super::limits::Limits;
@@ -27,7 +28,6 @@ use super::url::RepositoryUrl;
 use cache::Place;
 pub use credentials::Credentials;
 pub use error::MirrorError;
-pub use fetch::{NoProgress, Progress};
 use history::History;
 pub use ssh::Ssh;
 

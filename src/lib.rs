@@ -40,6 +40,10 @@
 //! **Architecture invariant:** no protocol type derives `Deserialize`. A plan file is a claim: it is shown and compared,
 //! and what is applied is a plan made anew.
 //!
+//! # Whose an object is
+//!
+#![doc = include_str!("plan/ownership.md")]
+//!
 //! # The rooms
 //!
 //! Imports go down this list only; `tests/tidy.rs` holds it.

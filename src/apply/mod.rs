@@ -11,6 +11,7 @@ mod observe;
 mod prepare;
 mod read;
 mod receipt;
+mod rename;
 mod rules;
 mod transaction;
 
@@ -24,5 +25,6 @@ pub use prepare::{Prepared, Request, prepare, source_id};
 pub use read::SourceRead;
 pub(crate) use read::read_applied;
 pub use receipt::{RECEIPT_VERSION, Receipt};
+pub use rename::rename;
 pub use rules::*;
 pub use transaction::{ApplyError, ApplyOptions, Refused, Transaction};

@@ -4,12 +4,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::base::ids::ObjectUid;
+use crate::base::ids::{ObjectUid, SourceId, SourceName};
 use crate::base::progress::{Counter, NoProgress, Progress, Stage};
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
-use crate::inventory::SourceRecord;
+use crate::inventory::{Released, SourceRecord};
 use crate::plan::document::TargetEntry;
-use crate::plan::{Observed, SourceInput, needs_body};
+use crate::plan::{Observed, OutsideSource, SourceInput, needs_body};
 use crate::target::{Contents, Head, Reader, TargetError, TargetKind};
 
 /// Reads what the planning of these Sources needs.
@@ -48,15 +48,71 @@ pub(crate) fn observe_telling(
     counter.more(ids.len() - bodies.len());
     let objects = if bodies.is_empty() { HashMap::new() } else { reader.objects(&bodies)? };
     let contents = contents(reader, &heads, inputs)?;
+    let outside = outside(reader, &heads, known, inputs)?;
+    let released = released(reader, &heads, known, inputs)?;
     let autoscalers = autoscalers(reader, inputs, &bodies)?;
     Ok(Observed {
         target: TargetEntry { kind, identity: reader.identity()? },
         known: known.to_vec(),
+        outside,
+        released,
         heads,
         objects,
         contents,
         autoscalers,
     })
+}
+
+/// The declared resources that exist, with whether this Source has a row of each.
+fn declared<'a>(
+    heads: &'a HashMap<ResourceId, Head>,
+    inputs: &'a [SourceInput<'_>],
+) -> impl Iterator<Item = (&'a Head, &'a SourceInput<'a>)> {
+    let manifests = inputs.iter().flat_map(|input| input.set.manifests().iter().map(move |checked| (checked, input)));
+    manifests
+        .filter(|(checked, _)| !checked.wants().use_)
+        .filter_map(|(checked, input)| Some((heads.get(checked.id())?, input)))
+}
+
+/// The Sources outside the plan whose marks declared objects bear.
+fn outside(
+    reader: &dyn Reader,
+    heads: &HashMap<ResourceId, Head>,
+    known: &[SourceRecord],
+    inputs: &[SourceInput<'_>],
+) -> Result<Vec<OutsideSource>, TargetError> {
+    let planned = |id: &SourceId| inputs.iter().any(|input| input.id == *id);
+    let marks = declared(heads, inputs).filter_map(|(head, _)| match &head.mark {
+        Ok(Some(mark)) if mark.resource == head.id && !planned(&mark.source) => Some(&mark.source),
+        _ => None,
+    });
+    let ids: BTreeSet<&SourceId> = marks.collect();
+    let records = ids.into_iter().filter_map(|id| known.iter().find(|record| record.id == *id));
+    records
+        .map(|record| Ok(OutsideSource { record: record.clone(), inventory: reader.inventory(&record.id)? }))
+        .collect()
+}
+
+/// What any Source let go of the declared objects that nobody owns.
+fn released(
+    reader: &dyn Reader,
+    heads: &HashMap<ResourceId, Head>,
+    known: &[SourceRecord],
+    inputs: &[SourceInput<'_>],
+) -> Result<Vec<(SourceName, Released)>, TargetError> {
+    let unowned: BTreeSet<(&ResourceId, &ObjectUid)> = declared(heads, inputs)
+        .filter(|(head, input)| matches!(head.mark, Ok(None)) && !input.inventory.rows.contains_key(&head.id))
+        .map(|(head, _)| (&head.id, &head.uid))
+        .collect();
+    let mut found = Vec::new();
+    if unowned.is_empty() {
+        return Ok(found);
+    }
+    for record in known {
+        let theirs = reader.released(&record.id)?.into_iter().filter(|row| unowned.contains(&(&row.id, &row.uid)));
+        found.extend(theirs.map(|row| (record.name.clone(), row)));
+    }
+    Ok(found)
 }
 
 /// Everything that the removals could take along.

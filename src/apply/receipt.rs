@@ -60,6 +60,9 @@ pub(crate) fn receipt(
         .iter()
         .map(|c| {
             let mut entry = json!({ "result": done(c.action), "id": c.id, "source": c.source });
+            if let (Some(map), Some(from)) = (entry.as_object_mut(), &c.from) {
+                map.insert("from".to_owned(), json!(from));
+            }
             if let (Some(map), Some(reason)) = (entry.as_object_mut(), &c.reason) {
                 map.insert("reason".to_owned(), json!(reason));
             }

@@ -14,5 +14,9 @@ pub const PAUSED: RuleId = RuleId::new("paused");
 pub const PINNED: RuleId = RuleId::new("pinned");
 /// What the target serves (its CustomResourceDefinitions) changed between reading and applying.
 pub const TARGET_MOVED: RuleId = RuleId::new("target-moved");
+/// The target knows no Source of this name.
+pub const UNKNOWN_SOURCE: RuleId = RuleId::new("unknown-source");
+/// A Source was to get a name that another one has.
+pub const SOURCE_NAME_TAKEN: RuleId = RuleId::new("source-name-taken");
 /// Another apply holds the target.
 pub const LOCKED: RuleId = RuleId::new("locked");

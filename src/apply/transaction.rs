@@ -18,8 +18,8 @@ use crate::base::progress::{Counter, Stage};
 use crate::base::resource::ResourceId;
 use crate::inventory::{OWNER_ANNOTATION, OwnerMark, Released, Row, SourceRecord};
 use crate::plan::document::PlanDocument;
-use crate::plan::{Intent, RowChange, SealedPlan, SealedSource, Step, binding};
-use crate::target::{Batch, Reader, SourceCommit, Staged, TargetError, Write, Writer};
+use crate::plan::{Giver, Intent, RowChange, SealedPlan, SealedSource, Step, binding};
+use crate::target::{Batch, Operation, Reader, SourceCommit, Staged, TargetError, Write, Writer};
 
 /// How an apply is done.
 #[derive(Debug, Clone)]
@@ -91,8 +91,10 @@ impl<'t> Transaction<'t> {
             check(reader.as_ref(), prepared, reviewed, &options, context.clock.now())?;
             let early = planned(prepared, reader.as_ref(), context)?;
             still_so(reviewed, &early, &options)?;
-            let early = batch(&early, &options, context.clock.now());
-            (prepared.source_ids(reader.as_ref())?, reader.revision()?, early)
+            let mut ids = prepared.source_ids(reader.as_ref())?;
+            ids.extend(early.outside.iter().map(|record| record.id.clone()));
+            ids.sort();
+            (ids, reader.revision()?, batch(&early, &options, context.clock.now()))
         };
         // If somebody writes meanwhile this may fail by what they wrote; then the plan made inside the lock says so better.
         let writes = early.writes.len();
@@ -183,7 +185,7 @@ fn is_stale(rule: crate::base::fault::RuleId) -> bool {
     matches!(rule.as_str(), "stale-plan" | "uid-mismatch" | "exists-unowned" | "owner-mismatch")
 }
 
-fn refused(stale: bool, faults: Vec<Fault>) -> ApplyError {
+pub(super) fn refused(stale: bool, faults: Vec<Fault>) -> ApplyError {
     let mut rejection = Rejection::default();
     for fault in faults {
         rejection.push(fault);
@@ -224,10 +226,22 @@ fn batch(sealed: &SealedPlan, options: &ApplyOptions, at: Moment) -> Batch {
             at,
         });
     }
+    let gives: Vec<usize> = (0..sealed.outside.len())
+        .filter(|at| sealed.steps.iter().any(|step| step.from == Some(Giver::Outside(*at))))
+        .collect();
+    // A Source outside the plan has its row ended and nothing else; its record stays as it is.
+    commits.extend(gives.iter().map(|at| giving(&sealed.outside[*at])));
+    let place = |giver| match giver {
+        Giver::Planned(at) => at,
+        Giver::Outside(at) => sealed.sources.len() + gives.iter().position(|of| *of == at).unwrap_or_default(),
+    };
     let mut writes = Vec::new();
     for step in &sealed.steps {
         let owner = &sealed.sources[step.source];
         writes.extend(write(step, owner, &options.apply));
+        if let Some(giver) = step.from {
+            commits[place(giver)].removed.push(step.id.clone());
+        }
         rows(step, &mut commits, &options.apply, at);
     }
     let unmerged = document.sources.iter().any(|s| s.preview);
@@ -239,7 +253,8 @@ fn batch(sealed: &SealedPlan, options: &ApplyOptions, at: Moment) -> Batch {
         apply: options.apply.clone(),
         at,
         actor: options.actor.clone(),
-        plan: document.plan_id.clone(),
+        operation: Operation::Apply,
+        plan: Some(document.plan_id.clone()),
         single_use: options.single_use,
         writes,
         sources: commits,
@@ -258,13 +273,14 @@ fn source_commit(
         record: SourceRecord {
             id: source.id.clone(),
             name: source.name.clone(),
+            former_names: source.former_names.clone(),
             binding: source.binding.clone(),
             commit: commit.clone(),
             plan: plan.plan_id.clone(),
             apply: options.apply.clone(),
             applied_at: at,
             spec: source.spec.clone(),
-            serial: source.serial,
+            serial: source.serial + u64::from(source.rises),
             removed_at: None,
         },
         serial_before: source.serial,
@@ -274,10 +290,17 @@ fn source_commit(
     }
 }
 
-fn rows(step: &Step, commits: &mut [SourceCommit], apply: &ApplyId, at: Moment) {
-    if let Some(giver) = step.from {
-        commits[giver].removed.push(step.id.clone());
+fn giving(record: &SourceRecord) -> SourceCommit {
+    SourceCommit {
+        record: SourceRecord { serial: record.serial + 1, ..record.clone() },
+        serial_before: record.serial,
+        upserts: Vec::new(),
+        removed: Vec::new(),
+        released: Vec::new(),
     }
+}
+
+fn rows(step: &Step, commits: &mut [SourceCommit], apply: &ApplyId, at: Moment) {
     let commit = &mut commits[step.source];
     match &step.row {
         RowChange::Upsert(row) => commit.upserts.push(Row::clone(row)),

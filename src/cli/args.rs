@@ -380,6 +380,9 @@ pub(crate) enum SourceCommand {
         #[arg(long = "as", value_name = "ACTOR")]
         actor: Option<String>,
     },
+    /// Gives a Source another name: its ID and every object stay as they are
+    #[command(after_help = "Example:\n  holdfast source rename web web-v2")]
+    Rename(RenameArgs),
 }
 
 /// How a Source is held, and why.
@@ -396,6 +399,17 @@ pub(crate) struct HoldArgs {
     /// Who does it; the user is recorded too
     #[arg(long = "as", value_name = "ACTOR")]
     pub actor: Option<String>,
+}
+
+/// Options of `source rename`.
+#[derive(Debug, Args)]
+pub(crate) struct RenameArgs {
+    /// The name that it has
+    pub old: String,
+    /// The name that it gets
+    pub new: String,
+    #[command(flatten)]
+    pub locking: Locking,
 }
 
 /// What with objects.

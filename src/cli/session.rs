@@ -103,6 +103,16 @@ impl Session {
         self.found.config.sources.iter().filter(|s| s.target.as_ref().is_none_or(|t| *t == self.target_name))
     }
 
+    /// What the configuration was read from.
+    pub(crate) fn origin(&self) -> &str {
+        &self.found.origin
+    }
+
+    /// Whether the configuration has a Source of this name for the target.
+    pub(crate) fn has_source(&self, name: &SourceName) -> bool {
+        self.sources().any(|source| source.name == *name)
+    }
+
     /// The fields of a kind that any Source of the target calls sensitive.
     pub(crate) fn sensitive(&self, kind: &GroupKind) -> Vec<Pointer> {
         let entries = self.sources().flat_map(|source| &source.sensitive);

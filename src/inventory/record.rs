@@ -17,6 +17,15 @@ pub struct Binding {
     pub path: String,
 }
 
+/// A name that a Source had before it was renamed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormerName {
+    /// The name.
+    pub name: SourceName,
+    /// When it was given up.
+    pub until: Moment,
+}
+
 /// A Source as a target keeps it. Written by an apply's own transaction alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -25,6 +34,9 @@ pub struct SourceRecord {
     pub id: SourceId,
     /// Its present name.
     pub name: SourceName,
+    /// The names that it had before, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former_names: Vec<FormerName>,
     /// What it is bound to.
     pub binding: Binding,
     /// The commit that was last applied.
@@ -41,4 +53,11 @@ pub struct SourceRecord {
     pub serial: u64,
     /// When it was removed; its ID stays known, so that no mark of its points to nobody.
     pub removed_at: Option<Moment>,
+}
+
+impl SourceRecord {
+    /// Whether it bore this name before it was renamed.
+    pub fn was_called(&self, name: &SourceName) -> bool {
+        self.former_names.iter().any(|former| former.name == *name)
+    }
 }

@@ -71,6 +71,33 @@ pub struct Row {
     pub permissions: Permissions,
 }
 
+impl Row {
+    /// Whether it says the same as another, whatever was seen live: a repair leaves such a row behind.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        // Spelled out, so that a field that is added can't be forgotten here.
+        let Self {
+            id,
+            uid,
+            api_version,
+            file,
+            line,
+            wave,
+            commit,
+            declared,
+            fields,
+            version: _,
+            seen: _,
+            left_alone,
+            sensitive,
+            permissions,
+        } = self;
+        (id, uid, api_version, file, line, wave)
+            == (&other.id, &other.uid, &other.api_version, &other.file, &other.line, &other.wave)
+            && (commit, declared, fields) == (&other.commit, &other.declared, &other.fields)
+            && (left_alone, sensitive, permissions) == (&other.left_alone, &other.sensitive, &other.permissions)
+    }
+}
+
 /// A row that was let go because the live object turned out not to be ours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -41,14 +41,23 @@ pub(crate) enum RowChange {
     Stay,
 }
 
+/// Which Source gives an object up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Giver {
+    /// One of the plan, by its index.
+    Planned(usize),
+    /// One outside the plan, by its index in what was observed.
+    Outside(usize),
+}
+
 /// One Change of a Draft or Plan.
 #[derive(Debug)]
 pub(crate) struct Change<'a> {
     pub(crate) entry: ChangeEntry,
     /// Index of the Source in the plan.
     pub(crate) source: usize,
-    /// Index of the Source that gives the object up.
-    pub(crate) from: Option<usize>,
+    /// The Source that gives the object up.
+    pub(crate) from: Option<Giver>,
     pub(crate) intent: Intent,
     pub(crate) row: RowChange,
     pub(crate) checked: Option<&'a Checked>,

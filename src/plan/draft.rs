@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use super::change::{Change, Intent, Unchanged};
+use super::change::{Change, Giver, Intent, Unchanged};
+use super::claim::given_away;
 use super::document::{Action, Allowances, Undo};
 use super::input::{Grants, Observed, OtherSource, SourceInput, Uses};
 use super::kinds;
@@ -139,8 +140,9 @@ impl<'a> Draft<'a> {
         let owned: BTreeSet<ResourceId> =
             self.faults.iter().filter(|f| f.rule == OWNED_BY_OTHER).filter_map(|f| f.id.clone()).collect();
         let mut claims = BTreeMap::new();
-        for input in self.inputs {
-            for checked in input.set.manifests().iter().filter(|c| !c.wants().use_) {
+        for (at, input) in self.inputs.iter().enumerate() {
+            let counts = |c: &&Checked| !c.wants().use_ && given_away(self.inputs, self.observed, at, c).is_none();
+            for checked in input.set.manifests().iter().filter(counts) {
                 if let Some((name, first)) = claims.insert(checked.id(), (&input.spec.name, checked))
                     && !owned.contains(checked.id())
                 {
@@ -166,8 +168,9 @@ impl<'a> Draft<'a> {
         self.grants.used(&Uses {
             deletes: self.deletes_need_allowance,
             allowed: of(&|c| matches!(c.entry.action, Action::Replace | Action::Delete)),
-            adopted: of(&|c| c.entry.action == Action::Adopt && c.checked.is_some_and(|m| !m.wants().adopt)),
+            adopted: of(&|c| is_asked_adoption(c)),
             released: of(&|c| matches!(c.intent, Intent::Unmark { .. })),
+            taken_from: self.changes.iter().filter_map(taken_by_permission).collect(),
             rebound: self.inputs.iter().filter(|i| i.rebinds).map(|i| &i.spec.name).collect(),
         })
     }
@@ -176,8 +179,7 @@ impl<'a> Draft<'a> {
         let by_pattern: Vec<ResourceId> = self
             .changes
             .iter()
-            .filter(|c| c.entry.action == Action::Adopt)
-            .filter(|c| !self.grants.adopts_by_name(&c.entry.id) && c.checked.is_some_and(|m| !m.wants().adopt))
+            .filter(|c| is_asked_adoption(c) && !self.grants.adopts_by_name(&c.entry.id))
             .map(|c| c.entry.id.clone())
             .collect();
         let allowed = self.grants.adoptions().unwrap_or(0);
@@ -226,6 +228,20 @@ impl<'a> Draft<'a> {
             }
         }
     }
+}
+
+/// An adoption that is neither the manifest's own word nor one of what another Source let go.
+fn is_asked_adoption(change: &Change<'_>) -> bool {
+    change.entry.action == Action::Adopt
+        && change.entry.from.is_none()
+        && change.checked.is_some_and(|manifest| !manifest.wants().adopt)
+}
+
+/// The Source outside the plan from which an object is taken on somebody's permission, not on the manifest's word.
+fn taken_by_permission<'c>(change: &'c Change<'_>) -> Option<&'c str> {
+    let from = change.entry.from.as_ref().filter(|_| !matches!(change.from, Some(Giver::Planned(_))))?;
+    let by_manifest = change.checked.is_some_and(|manifest| manifest.wants().adopt_from.as_ref() == Some(from));
+    (!by_manifest).then(|| from.as_str())
 }
 
 fn item<'b>(change: &'b Change<'_>) -> Item<'b> {

@@ -6,7 +6,7 @@ use super::document::{Allowances, TargetEntry};
 use crate::admission::CheckedSet;
 use crate::base::ids::{CommitId, SourceId, SourceName};
 use crate::base::resource::{BadResourceId, ResourceId};
-use crate::inventory::{Binding, Emergency, Inventory, SourceRecord};
+use crate::inventory::{Binding, Emergency, Inventory, Released, SourceRecord};
 use crate::source::spec::SourceSpec;
 use crate::target::{Head, Live};
 
@@ -52,6 +52,15 @@ pub struct OtherSource {
     pub wanted: Result<HashSet<ResourceId>, String>,
 }
 
+/// A Source outside the plan that owns something which the plan declares.
+#[derive(Debug)]
+pub struct OutsideSource {
+    /// What the target knows of it.
+    pub record: SourceRecord,
+    /// What it owns.
+    pub inventory: Inventory,
+}
+
 /// What the target showed, in one consistent view.
 #[derive(Debug)]
 pub struct Observed {
@@ -59,6 +68,10 @@ pub struct Observed {
     pub target: TargetEntry,
     /// Every Source that it knows.
     pub known: Vec<SourceRecord>,
+    /// Those outside the plan whose marks declared objects bear, sorted by ID.
+    pub outside: Vec<OutsideSource>,
+    /// What any Source let go of the declared objects that bear no mark, with its name.
+    pub released: Vec<(SourceName, Released)>,
     /// Those of the declared and owned resources that exist.
     pub heads: HashMap<ResourceId, Head>,
     /// The bodies of those that have to be compared.
@@ -89,6 +102,8 @@ pub(super) struct Uses<'a> {
     pub(super) adopted: BTreeSet<&'a ResourceId>,
     /// Objects let go.
     pub(super) released: BTreeSet<&'a ResourceId>,
+    /// Sources that objects are taken from, not by the manifests' own word.
+    pub(super) taken_from: BTreeSet<&'a str>,
     /// Sources bound anew.
     pub(super) rebound: Vec<&'a SourceName>,
 }
@@ -205,7 +220,7 @@ impl Grants {
             }),
             adopt: taken(&given.adopt, &adopts),
             adoptions: given.adoptions.filter(|_| by_pattern),
-            adopt_from: Vec::new(),
+            adopt_from: taken(&given.adopt_from, &|name| uses.taken_from.contains(name)),
             release: taken(&given.release, &|text| is_one_of(text, &uses.released)),
         }
     }
@@ -238,6 +253,11 @@ impl Grants {
     /// Whether an object may be adopted, by name or by pattern; a pattern's count is checked over the whole plan.
     pub fn adopts(&self, id: &ResourceId) -> bool {
         self.adopt.iter().any(|pattern| pattern.matches(id))
+    }
+
+    /// Whether objects of a Source may be taken over.
+    pub fn adopts_from(&self, source: &SourceName) -> bool {
+        self.given.adopt_from.iter().any(|name| name == source.as_str())
     }
 
     /// Whether an object is named for adoption itself, and so counts against no number.

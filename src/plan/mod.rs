@@ -7,6 +7,7 @@
 
 pub mod binding;
 mod change;
+mod claim;
 pub mod document;
 mod draft;
 mod emergency;
@@ -23,15 +24,16 @@ mod removal;
 pub mod render;
 mod scope;
 mod seal;
+mod serial;
 pub mod stored;
 mod undo;
 mod wanted;
 mod warnings;
 
-pub(crate) use change::{Intent, RowChange};
+pub(crate) use change::{Giver, Intent, RowChange};
 pub use draft::{Draft, draft};
 pub(crate) use emergency::refused as emergency_refused;
-pub use input::{BadGrant, CommitFacts, Grants, Observed, OtherSource, SourceInput};
+pub use input::{BadGrant, CommitFacts, Grants, Observed, OtherSource, OutsideSource, SourceInput};
 pub use seal::{BrokenPlan, Plan, SealedPlan};
 pub(crate) use seal::{SealedSource, Step};
 pub use wanted::{FIELD_MANAGER, needs_body};

@@ -1,16 +1,6 @@
 //! Whose a live object is: the truth table that every plan goes by.
 //!
-//! | mark \ inventory UID | equal | different | absent |
-//! |---|---|---|---|
-//! | none | unowned | unowned | unowned |
-//! | ours | **ours** | unowned | unowned |
-//! | another Source's | theirs | theirs | theirs |
-//! | unknown Source's | theirs | theirs | theirs |
-//! | copied (made for another resource) | unowned | unowned | unowned |
-//! | malformed | unreadable | unreadable | unreadable |
-//!
-//! Wanted: *ours* is applied; *unowned* needs an adoption that was asked for; *theirs* needs a transfer; *unreadable* is
-//! refused. Not wanted any more: *ours* may be deleted with a warrant; everything else is kept and its row released.
+#![doc = include_str!("ownership.md")]
 
 use crate::base::fault::RuleId;
 use crate::base::ids::SourceId;
@@ -28,23 +18,123 @@ pub(super) const UID_MISMATCH: RuleId = RuleId::new("uid-mismatch");
 pub(super) const OWNER_MISMATCH: RuleId = RuleId::new("owner-mismatch");
 
 /// What the owner mark of a live object says, from one Source's point of view.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum MarkState<'a> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
     /// It bears none.
     None,
     /// This Source's, for this resource.
     Ours,
     /// That of a Source which the target knows.
+    Other,
+    /// That of a Source which was removed from the target.
+    Removed,
+    /// That of a Source which the target doesn't know.
+    Unknown,
+    /// This Source's or another's, but made for another resource.
+    Copied,
+    /// It can't be read.
+    Malformed,
+}
+
+/// How the UID in this Source's inventory compares with the live one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Uid {
+    /// The same.
+    Equal,
+    /// Another: deleted and made again.
+    Different,
+    /// The inventory has no row.
+    Absent,
+}
+
+/// Whether the person who plans, or the manifest, asks for an adoption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// No.
+    No,
+    /// Yes.
+    Yes,
+}
+
+/// What becomes of a live object that the Source declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Declared {
+    /// Name, UID and mark agree: it is applied.
+    Ours,
+    /// It becomes this Source's, unless the control plane or a controller owns it.
+    Adopted,
+    /// Refused: nobody's that can be proven.
+    Unowned,
+    /// Refused, unless it is transferred with the consent of both Sources.
+    Theirs,
+    /// Refused: whose it is can't be read.
+    Unreadable,
+}
+
+/// What becomes of a live object that the Source no longer declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gone {
+    /// Name, UID and mark agree: it is deleted with a warrant, or kept for a reason of its own.
+    Ours,
+    /// Kept, and the row is let go: it was made again by somebody else.
+    OtherUid,
+    /// Kept, and the row is let go: its mark isn't this Source's for this resource.
+    OtherMark,
+    /// The inventory has no row: it isn't looked at.
+    Unconcerned,
+}
+
+/// The half of the table for what is declared.
+pub(super) const fn declared(mark: Mark, uid: Uid, asked: Asked) -> Declared {
+    match (mark, uid, asked) {
+        (Mark::Ours, Uid::Equal, Asked::No | Asked::Yes) => Declared::Ours,
+        (Mark::Ours, Uid::Different | Uid::Absent, Asked::Yes)
+        | (Mark::None | Mark::Copied, Uid::Equal | Uid::Different | Uid::Absent, Asked::Yes) => Declared::Adopted,
+        (Mark::Ours, Uid::Different | Uid::Absent, Asked::No)
+        | (Mark::None | Mark::Copied, Uid::Equal | Uid::Different | Uid::Absent, Asked::No) => Declared::Unowned,
+        (
+            Mark::Other | Mark::Removed | Mark::Unknown,
+            Uid::Equal | Uid::Different | Uid::Absent,
+            Asked::No | Asked::Yes,
+        ) => Declared::Theirs,
+        (Mark::Malformed, Uid::Equal | Uid::Different | Uid::Absent, Asked::No | Asked::Yes) => Declared::Unreadable,
+    }
+}
+
+/// The half of the table for what is no longer declared; that an adoption was asked for changes nothing there.
+pub(super) const fn gone(mark: Mark, uid: Uid) -> Gone {
+    match (mark, uid) {
+        (Mark::Ours, Uid::Equal) => Gone::Ours,
+        (Mark::None | Mark::Ours | Mark::Copied, Uid::Different) => Gone::OtherUid,
+        (Mark::None | Mark::Copied, Uid::Equal)
+        | (Mark::Other | Mark::Removed | Mark::Unknown | Mark::Malformed, Uid::Equal | Uid::Different) => {
+            Gone::OtherMark
+        }
+        (
+            Mark::None | Mark::Ours | Mark::Other | Mark::Removed | Mark::Unknown | Mark::Copied | Mark::Malformed,
+            Uid::Absent,
+        ) => Gone::Unconcerned,
+    }
+}
+
+/// What the owner mark of a live object says, with who and what it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Marked<'a> {
+    /// It bears none.
+    None,
+    /// This Source's, for this resource.
+    Ours,
+    /// That of a Source which the target knows, removed or not.
     Other(&'a SourceRecord),
     /// That of a Source which the target doesn't know.
     Unknown(SourceId),
-    /// This Source's or another's, but made for another resource.
+    /// Made for another resource.
     Copied(ResourceId),
     /// It can't be read.
     Malformed,
 }
 
-impl<'a> MarkState<'a> {
+impl<'a> Marked<'a> {
     /// Reads the mark of a live object for the Source `ours`.
     pub(super) fn of(head: &Head, ours: &SourceId, known: &'a [SourceRecord]) -> Self {
         let mark = match &head.mark {
@@ -61,20 +151,47 @@ impl<'a> MarkState<'a> {
         }
         known.iter().find(|r| r.id == *source).map_or_else(|| Self::Unknown(source.clone()), Self::Other)
     }
+
+    /// Its place in the table.
+    pub(super) fn mark(&self) -> Mark {
+        match self {
+            Self::None => Mark::None,
+            Self::Ours => Mark::Ours,
+            Self::Other(record) if record.removed_at.is_some() => Mark::Removed,
+            Self::Other(_) => Mark::Other,
+            Self::Unknown(_) => Mark::Unknown,
+            Self::Copied(_) => Mark::Copied,
+            Self::Malformed => Mark::Malformed,
+        }
+    }
+
+    /// Why the object isn't this Source's, for people.
+    pub(super) fn why(&self, uid: Uid) -> String {
+        match (self, uid) {
+            (Self::Ours, Uid::Equal) => "it is this Source's".to_owned(),
+            (Self::Ours, Uid::Different) => {
+                "it bears this Source's mark, but was made again since the last apply (another UID)".to_owned()
+            }
+            (Self::Ours, Uid::Absent) => "it bears this Source's mark, but stands in no inventory".to_owned(),
+            (Self::None, Uid::Equal) => "its owner mark was taken off".to_owned(),
+            (Self::None, Uid::Different) => {
+                "somebody else made it again since the last apply (another UID, no owner mark)".to_owned()
+            }
+            (Self::None, Uid::Absent) => "it exists and no Source owns it".to_owned(),
+            (Self::Copied(of), _) => format!("its owner mark was copied from {of} and proves nothing"),
+            (Self::Other(record), _) => match record.removed_at {
+                None => format!("Source {} owns it", record.name),
+                Some(_) => format!("Source {}, since removed, owned it", record.name),
+            },
+            (Self::Unknown(id), _) => {
+                format!("its owner mark names Source {id}, which this target doesn't know")
+            }
+            (Self::Malformed, _) => "its owner mark can't be read".to_owned(),
+        }
+    }
 }
 
-/// How the UID in the inventory compares with the live one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum UidState {
-    /// The same.
-    Equal,
-    /// Another: deleted and made again.
-    Different,
-    /// The inventory has no row.
-    Absent,
-}
-
-impl UidState {
+impl Uid {
     /// Compares.
     pub(super) fn of(row: Option<&Row>, head: &Head) -> Self {
         match row {
@@ -85,66 +202,85 @@ impl UidState {
     }
 }
 
-/// Whose a live object is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Ownership<'a> {
-    /// This Source's: name, UID and mark agree.
-    Ours,
-    /// Nobody's that can be proven; the reason is for people, the rule for a kept delete.
-    Unowned {
-        /// [`UID_MISMATCH`] or [`OWNER_MISMATCH`], as a kept delete names it.
-        rule: RuleId,
-        /// Why it isn't this Source's.
-        reason: String,
-    },
-    /// Another Source's.
-    Theirs {
-        /// It, if the target knows it.
-        record: Option<&'a SourceRecord>,
-        /// Why.
-        reason: String,
-    },
-    /// Its mark can't be read, so it is not known whose it is.
-    Unreadable,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Looks a live object up in the table.
-pub(super) fn ownership<'a>(mark: &MarkState<'a>, uid: UidState) -> Ownership<'a> {
-    match (mark, uid) {
-        (MarkState::Ours, UidState::Equal) => Ownership::Ours,
-        (MarkState::Ours, UidState::Different) => Ownership::Unowned {
-            rule: UID_MISMATCH,
-            reason: "it bears this Source's mark, but was made again since the last apply (another UID)".to_owned(),
-        },
-        (MarkState::Ours, UidState::Absent) => Ownership::Unowned {
-            rule: OWNER_MISMATCH,
-            reason: "it bears this Source's mark, but stands in no inventory".to_owned(),
-        },
-        (MarkState::None, UidState::Equal) => {
-            Ownership::Unowned { rule: OWNER_MISMATCH, reason: "its owner mark was taken off".to_owned() }
+    const MARKS: [(Mark, &str); 7] = [
+        (Mark::None, "none"),
+        (Mark::Ours, "ours"),
+        (Mark::Other, "another Source's"),
+        (Mark::Removed, "a removed Source's"),
+        (Mark::Unknown, "an unknown Source's"),
+        (Mark::Copied, "copied (made for another resource)"),
+        (Mark::Malformed, "malformed"),
+    ];
+    const UIDS: [(Uid, &str); 3] = [(Uid::Equal, "equal"), (Uid::Different, "different"), (Uid::Absent, "absent")];
+
+    fn word(verdict: Declared) -> &'static str {
+        match verdict {
+            Declared::Ours => "**applied**",
+            Declared::Adopted => "adopted",
+            Declared::Unowned => "refused: `exists-unowned`",
+            Declared::Theirs => "refused: `owned-by-other`",
+            Declared::Unreadable => "refused: `owner-mismatch`",
         }
-        (MarkState::None, UidState::Different) => Ownership::Unowned {
-            rule: UID_MISMATCH,
-            reason: "somebody else made it again since the last apply (another UID, no owner mark)".to_owned(),
-        },
-        (MarkState::None, UidState::Absent) => {
-            Ownership::Unowned { rule: OWNER_MISMATCH, reason: "it exists and no Source owns it".to_owned() }
+    }
+
+    fn end(verdict: Gone) -> &'static str {
+        match verdict {
+            Gone::Ours => "**deleted**, or kept with its reason",
+            Gone::OtherUid => "kept, row let go: `uid-mismatch`",
+            Gone::OtherMark => "kept, row let go: `owner-mismatch`",
+            Gone::Unconcerned => "not concerned",
         }
-        (MarkState::Copied(of), uid) => Ownership::Unowned {
-            rule: if uid == UidState::Different { UID_MISMATCH } else { OWNER_MISMATCH },
-            reason: format!("its owner mark was copied from {of} and proves nothing"),
-        },
-        (MarkState::Other(record), _) => Ownership::Theirs {
-            record: Some(record),
-            reason: match record.removed_at {
-                None => format!("Source {} owns it", record.name),
-                Some(_) => format!("Source {}, since removed, owned it", record.name),
-            },
-        },
-        (MarkState::Unknown(id), _) => Ownership::Theirs {
-            record: None,
-            reason: format!("its owner mark names Source {id}, which this target doesn't know"),
-        },
-        (MarkState::Malformed, _) => Ownership::Unreadable,
+    }
+
+    /// The table as the docs have it: UIDs of the same verdicts share a row.
+    fn table() -> String {
+        let mut out =
+            "| owner mark | UID in the inventory | declared | declared, adoption asked | no longer declared |\n\
+                       |---|---|---|---|---|\n"
+                .to_owned();
+        for (mark, name) in MARKS {
+            let mut rows: Vec<(Vec<&str>, String)> = Vec::new();
+            for (uid, uid_name) in UIDS {
+                let cells = format!(
+                    "{} | {} | {}",
+                    word(declared(mark, uid, Asked::No)),
+                    word(declared(mark, uid, Asked::Yes)),
+                    end(gone(mark, uid))
+                );
+                match rows.last_mut() {
+                    Some((uids, same)) if *same == cells => uids.push(uid_name),
+                    _ => rows.push((vec![uid_name], cells)),
+                }
+            }
+            for (uids, cells) in rows {
+                out.push_str(&format!("| {name} | {} | {cells} |\n", uids.join(", ")));
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn the_table_stands_in_the_docs_and_the_readme_as_the_code_has_it() {
+        let table = table();
+        assert!(include_str!("ownership.md").contains(&table), "src/plan/ownership.md should have:\n{table}");
+        assert!(include_str!("../../README.md").contains(&table), "README.md should have:\n{table}");
+    }
+
+    #[test]
+    fn only_name_uid_and_mark_together_make_an_object_ours_and_nothing_else_is_ever_deleted() {
+        for (mark, _) in MARKS {
+            for (uid, _) in UIDS {
+                let all_agree = (mark, uid) == (Mark::Ours, Uid::Equal);
+                assert_eq!(gone(mark, uid) == Gone::Ours, all_agree, "{mark:?} {uid:?}");
+                for asked in [Asked::No, Asked::Yes] {
+                    assert_eq!(declared(mark, uid, asked) == Declared::Ours, all_agree, "{mark:?} {uid:?}");
+                }
+                assert_ne!(declared(mark, uid, Asked::No), Declared::Adopted, "{mark:?} {uid:?}: unasked");
+            }
+        }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::claim::RELEASED_TO;
 use super::kinds;
-use super::ownership::{MarkState, Ownership, UidState, ownership};
+use super::ownership::{Gone, Marked, OWNER_MISMATCH, UID_MISMATCH, Uid, gone};
 use super::wanted::{UNREADABLE_OBJECT, USED_OBJECT};
 use crate::base::fault::RuleId;
 use crate::base::ids::SourceId;
@@ -78,21 +79,21 @@ pub(super) enum Removal {
 /// Judges one removal by itself; what it would take along is judged by [`super::holdings`].
 pub(super) fn judge(rules: &PruneRules<'_>, row: &Row, head: Option<&Head>, live: Option<&Live>) -> Removal {
     let Some(head) = head else { return Removal::Gone };
-    let mark = MarkState::of(head, rules.source, rules.known);
-    match ownership(&mark, UidState::of(Some(row), head)) {
-        Ownership::Ours => {}
-        Ownership::Unowned { rule, reason } => {
-            return Removal::Disown { rule, reason: format!("{reason}; delete it by hand if it isn't needed") };
-        }
-        Ownership::Theirs { reason, .. } => {
-            return Removal::Disown { rule: super::ownership::OWNER_MISMATCH, reason };
-        }
-        Ownership::Unreadable => {
-            return Removal::Disown {
-                rule: super::ownership::OWNER_MISMATCH,
-                reason: "its owner mark can't be read; delete it by hand if it isn't needed".to_owned(),
-            };
-        }
+    let marked = Marked::of(head, rules.source, rules.known);
+    let uid = Uid::of(Some(row), head);
+    let disown = |rule| {
+        let why = marked.why(uid);
+        let by_hand = match marked {
+            Marked::Other(_) | Marked::Unknown(_) => "",
+            _ => "; delete it by hand if it isn't needed",
+        };
+        Removal::Disown { rule, reason: format!("{why}{by_hand}") }
+    };
+    match gone(marked.mark(), uid) {
+        Gone::Ours => {}
+        Gone::OtherUid => return disown(UID_MISMATCH),
+        Gone::OtherMark => return disown(OWNER_MISMATCH),
+        Gone::Unconcerned => return Removal::Gone,
     }
     if rules.release.contains(&row.id) {
         return Removal::Release;
@@ -113,6 +114,14 @@ pub(super) fn judge(rules: &PruneRules<'_>, row: &Row, head: Option<&Head>, live
             "the Source's scope no longer reaches it; widen the scope, or release it".to_owned(),
         );
     }
+    let allowed = rules.allowed.contains_key(&row.id);
+    if let Some(to) = row.permissions.release_to.as_ref().filter(|_| !allowed) {
+        let id = &row.id;
+        let reason = format!(
+            "its manifest released it to Source {to}, which hasn't taken it yet; --release {id} lets it go, --allow {id} deletes it"
+        );
+        return keep(RELEASED_TO, reason);
+    }
     if !rules.prune {
         return keep(PRUNE_OFF, "prune is off; set prune: true, or delete it by hand".to_owned());
     }
@@ -120,7 +129,6 @@ pub(super) fn judge(rules: &PruneRules<'_>, row: &Row, head: Option<&Head>, live
         let reason = format!("the control plane needs it: it is never deleted; --release {} lets it go", row.id);
         return keep(PROTECTED_DELETE, reason);
     }
-    let allowed = rules.allowed.contains_key(&row.id);
     if row.permissions.prune == PrunePermission::Keep && !allowed {
         return keep(PRUNE_KEEP, format!("its manifest said holdfast.dev/prune: keep; --allow {} deletes it", row.id));
     }
@@ -139,7 +147,7 @@ pub(super) fn judge(rules: &PruneRules<'_>, row: &Row, head: Option<&Head>, live
     match PruneWarrant::issue(rules.source, row, &identity) {
         Ok(warrant) => Removal::Delete(warrant),
         // The table above and the warrant judge the same three things; should they ever differ, nothing is deleted.
-        Err(mismatch) => Removal::Disown { rule: super::ownership::OWNER_MISMATCH, reason: mismatch.to_string() },
+        Err(mismatch) => Removal::Disown { rule: OWNER_MISMATCH, reason: mismatch.to_string() },
     }
 }
 

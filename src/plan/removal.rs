@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::change::{Change, Intent, RowChange, Unchanged};
+use super::change::{Change, Giver, Intent, RowChange, Unchanged};
+use super::claim::given_away;
 use super::document::{Action, Admitted, ChangeEntry, Field, Undo};
 use super::emergency::{self, EMERGENCY_PENDING};
 use super::holdings::{Deleting, Holdings, Holds};
@@ -73,8 +74,14 @@ pub(super) struct Beside<'a, 'b> {
 /// Judges the removals of all Sources together: what one of them deletes may free another's Namespace.
 pub(super) fn removals<'a>(beside: Beside<'a, '_>) -> Removals<'a> {
     let Beside { inputs, observed, grants, .. } = beside;
-    let transferred: HashSet<(usize, &ResourceId)> =
-        beside.changes.iter().filter_map(|c| c.from.map(|giver| (giver, &c.entry.id))).collect();
+    let transferred: HashSet<(usize, &ResourceId)> = beside
+        .changes
+        .iter()
+        .filter_map(|c| match c.from {
+            Some(Giver::Planned(giver)) => Some((giver, &c.entry.id)),
+            _ => None,
+        })
+        .collect();
     let several = inputs.len() > 1;
     let planned: HashSet<&ResourceId> = if several {
         beside.changes.iter().map(|c| &c.entry.id).chain(beside.unchanged.iter().map(|u| &u.entry.id)).collect()
@@ -98,7 +105,10 @@ pub(super) fn removals<'a>(beside: Beside<'a, '_>) -> Removals<'a> {
             used: &used,
         };
         for row in input.inventory.rows.values() {
-            let declared = input.set.get(&row.id).is_some_and(|c| !c.wants().use_);
+            let declared = input
+                .set
+                .get(&row.id)
+                .is_some_and(|c| !c.wants().use_ && given_away(inputs, observed, source, c).is_none());
             if declared || transferred.contains(&(source, &row.id)) {
                 continue;
             }

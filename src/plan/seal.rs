@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::change::{Change, Intent, RowChange, Unchanged};
+use super::change::{Change, Giver, Intent, RowChange, Unchanged};
 use super::document::{
     Action, ChangeEntry, FORMAT_VERSION, PlanDocument, SourceEntry, Summary, TargetEntry, UnchangedEntry, Waiver,
     WarningEntry,
@@ -12,10 +12,11 @@ use super::identity;
 use super::input::SourceInput;
 use super::lint;
 use super::removal::EndedRow;
+use super::serial;
 use super::warnings::entry as warning_entry;
 use crate::base::ids::{ContentId, Digest, PlanId, SourceId, SourceName};
 use crate::base::resource::ResourceId;
-use crate::inventory::{Binding, Row};
+use crate::inventory::{Binding, FormerName, Row, SourceRecord};
 
 /// A Draft that passed every rule. Only admission makes one; it can be sealed and nothing else.
 pub struct Plan<'a> {
@@ -32,6 +33,8 @@ pub struct SealedPlan {
     pub(crate) moved_rows: Vec<(usize, Row)>,
     pub(crate) ended_rows: Vec<EndedRow>,
     pub(crate) sources: Vec<SealedSource>,
+    /// The Sources outside the plan that give objects up; [`Giver::Outside`] is an index into them.
+    pub(crate) outside: Vec<SourceRecord>,
 }
 
 /// What an apply does for one Change; in the order of the document's `changes`.
@@ -39,7 +42,7 @@ pub struct SealedPlan {
 pub(crate) struct Step {
     pub(crate) id: ResourceId,
     pub(crate) source: usize,
-    pub(crate) from: Option<usize>,
+    pub(crate) from: Option<Giver>,
     pub(crate) intent: Intent,
     pub(crate) row: RowChange,
 }
@@ -51,7 +54,12 @@ pub(crate) struct SealedSource {
     pub(crate) name: SourceName,
     pub(crate) binding: Binding,
     pub(crate) spec: Digest,
+    /// The serial of its inventory before the apply.
     pub(crate) serial: u64,
+    /// Whether it rises.
+    pub(crate) rises: bool,
+    /// The names that it had before.
+    pub(crate) former_names: Vec<FormerName>,
 }
 
 /// A finished plan that breaks a promise: a fault of Holdfast's own. Nothing was written.
@@ -81,6 +89,8 @@ impl<'a> Plan<'a> {
         let allowances = draft.used_allowances();
         let summary = count(&draft.changes, draft.unchanged.len());
         let moved_rows = moved_rows(&draft.unchanged);
+        let rises = |source: usize| serial::rises(source, inputs, &draft.changes, &moved_rows, &draft.ended);
+        let sources = inputs.iter().enumerate().map(|(at, input)| sealed_source(input, rises(at))).collect();
         let (changes, steps): (Vec<ChangeEntry>, Vec<Step>) = draft.changes.into_iter().map(split).unzip();
         let unchanged: Vec<UnchangedEntry> = draft.unchanged.into_iter().map(|u| u.entry).collect();
         let blank = identity::unnamed();
@@ -105,8 +115,8 @@ impl<'a> Plan<'a> {
         let (plan_id, content_id) = identity::name(&document).map_err(|error| BrokenPlan(vec![error.to_string()]))?;
         document.plan_id = plan_id;
         document.content_id = content_id;
-        let sources = inputs.iter().map(sealed_source).collect();
-        Ok(SealedPlan { document, steps, moved_rows, ended_rows: draft.ended, sources })
+        let outside = observed.outside.iter().map(|other| other.record.clone()).collect();
+        Ok(SealedPlan { document, steps, moved_rows, ended_rows: draft.ended, sources, outside })
     }
 }
 
@@ -162,12 +172,14 @@ fn source_entry(input: &SourceInput<'_>) -> SourceEntry {
     }
 }
 
-fn sealed_source(input: &SourceInput<'_>) -> SealedSource {
+fn sealed_source(input: &SourceInput<'_>, rises: bool) -> SealedSource {
     SealedSource {
         id: input.id.clone(),
         name: input.spec.name.clone(),
         binding: input.binding.clone(),
         spec: input.spec.digest(),
         serial: input.inventory.serial,
+        rises,
+        former_names: input.record.map(|record| record.former_names.clone()).unwrap_or_default(),
     }
 }

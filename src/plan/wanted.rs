@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::change::{Change, Intent, RowChange, Unchanged};
+use super::change::{Change, Giver, Intent, RowChange, Unchanged};
+use super::claim::{Claim, RELEASED_TO, given_away};
 use super::document::{Action, Admitted, ChangeEntry, Field, TakenField, UnchangedEntry, Undo};
 use super::emergency;
 use super::input::{Grants, Observed, SourceInput};
-use super::ownership::{EXISTS_UNOWNED, MarkState, OWNED_BY_OTHER, OWNER_MISMATCH, Ownership, UidState, ownership};
 use super::undo;
 use super::warnings::entry as warning_entry;
 use crate::admission::{Checked, LEFT_ALONE, left_alone};
@@ -17,7 +17,7 @@ use crate::base::fault::{Fault, RuleId, Warning};
 use crate::base::ids::{Digest, Manager, ObjectUid};
 use crate::base::pointer::Pointer;
 use crate::base::sensitive;
-use crate::inventory::{OWNER_ANNOTATION, Permissions, Row, SourceRecord, seen_digest};
+use crate::inventory::{OWNER_ANNOTATION, Permissions, Row, seen_digest};
 use crate::merge::{self, FieldSet};
 use crate::target::{Head, Live};
 
@@ -47,18 +47,16 @@ pub(crate) struct Beside<'a, 'b> {
     pub(crate) grants: &'b Grants,
 }
 
-/// How a live object came to be this Source's to write.
-enum Claim {
-    Ours,
-    Adopt,
-    Transfer(usize),
-}
-
 impl<'a> Beside<'a, '_> {
     /// Plans one resource that `inputs[source]` declares, with what people should know of it though it stays unchanged.
     pub(crate) fn consider(&self, source: usize, checked: &'a Checked) -> (Considered<'a>, Vec<Warning>) {
         let input = &self.inputs[source];
         let row = input.inventory.rows.get(checked.id());
+        if let Some(to) = given_away(self.inputs, self.observed, source, checked) {
+            let text = format!("Source {to} has it, as holdfast.dev/release-to says: this manifest counts for nothing");
+            let warning = Warning::new(RELEASED_TO, text).at(checked.at()).id(checked.id().clone());
+            return (Considered::Used, vec![warning]);
+        }
         let considered = match self.observed.heads.get(checked.id()) {
             None => match (row.filter(|row| ran_and_went(row, checked)), self.deleted(source, checked)) {
                 (Some(row), _) => return self.finished(source, checked, row),
@@ -85,7 +83,7 @@ impl<'a> Beside<'a, '_> {
         (considered, Vec::new())
     }
 
-    fn fault(&self, checked: &Checked, rule: RuleId, text: impl Into<String>) -> Fault {
+    pub(super) fn fault(&self, checked: &Checked, rule: RuleId, text: impl Into<String>) -> Fault {
         Fault::new(rule, text).at(checked.at()).id(checked.id().clone())
     }
 
@@ -186,98 +184,6 @@ impl<'a> Beside<'a, '_> {
         Some(Box::new(Row { version: head.version.clone(), seen: seen.clone(), ..next }))
     }
 
-    /// Whose the live object is, and whether it may be written.
-    fn claim(&self, source: usize, checked: &Checked, head: &Head, row: Option<&Row>) -> Result<Claim, Box<Fault>> {
-        let input = &self.inputs[source];
-        let mark = MarkState::of(head, &input.id, &self.observed.known);
-        match ownership(&mark, UidState::of(row, head)) {
-            Ownership::Ours => Ok(Claim::Ours),
-            Ownership::Unowned { reason, .. } => self.adoption(checked, head, &reason).map(|()| Claim::Adopt),
-            Ownership::Theirs { record: Some(record), reason } => self.transfer(checked, head, record, &reason),
-            Ownership::Theirs { record: None, reason } => Err(Box::new(
-                self.fault(checked, OWNED_BY_OTHER, reason).hint("remove the manifest, or the object's owner mark"),
-            )),
-            Ownership::Unreadable => Err(Box::new(
-                self.fault(
-                    checked,
-                    OWNER_MISMATCH,
-                    "the live object's owner mark can't be read, so whose it is isn't known",
-                )
-                .hint("take the annotation holdfast.dev/owner off by hand, then adopt the object"),
-            )),
-        }
-    }
-
-    fn adoption(&self, checked: &Checked, head: &Head, reason: &str) -> Result<(), Box<Fault>> {
-        let id = checked.id();
-        if !checked.wants().adopt && !self.grants.adopts(id) {
-            return Err(Box::new(
-                self.fault(
-                    checked,
-                    EXISTS_UNOWNED,
-                    format!("the target has this object, and it isn't this Source's: {reason}"),
-                )
-                .hint(format!("--adopt {id} takes it on; or remove the manifest")),
-            ));
-        }
-        let live = self.observed.objects.get(id);
-        let bootstrapping =
-            live.and_then(|l| l.object.pointer("/metadata/labels")).and_then(|l| l.get("kubernetes.io/bootstrapping"));
-        let system = id.namespace.as_deref().is_some_and(|ns| ns.starts_with("kube-"))
-            || (super::kinds::is_namespace(id) && id.name.starts_with("kube-"));
-        let why = if head.controlled {
-            "a controller owns it"
-        } else if bootstrapping.is_some() {
-            "the control plane made it for itself (kubernetes.io/bootstrapping)"
-        } else if system {
-            "it is the control plane's own (kube-*)"
-        } else {
-            return Ok(());
-        };
-        Err(Box::new(self.fault(checked, CONTROLLED_OBJECT, format!("it can't be adopted: {why}"))))
-    }
-
-    fn transfer(
-        &self,
-        checked: &Checked,
-        head: &Head,
-        record: &SourceRecord,
-        reason: &str,
-    ) -> Result<Claim, Box<Fault>> {
-        let refused = |text: String, hint: String| {
-            Err(Box::new(self.fault(checked, OWNED_BY_OTHER, text).owner(record.name.clone()).hint(hint)))
-        };
-        let unmark = || "take the annotation holdfast.dev/owner off by hand, then adopt the object".to_owned();
-        if record.removed_at.is_some() {
-            return refused(reason.to_owned(), unmark());
-        }
-        let Some(giver) = self.inputs.iter().position(|other| other.id == record.id) else {
-            return refused(
-                reason.to_owned(),
-                format!("remove it from {} and plan both Sources together to transfer it", record.name),
-            );
-        };
-        let other = &self.inputs[giver];
-        if let Some(theirs) = other.set.get(checked.id()).filter(|theirs| !theirs.wants().use_) {
-            return Err(Box::new(
-                self.fault(checked, OWNED_BY_OTHER, format!("{reason} and still declares it"))
-                    .owner(record.name.clone())
-                    .also(theirs.at())
-                    .hint(format!("remove it from one of the two; removed from {}, it is transferred", record.name)),
-            ));
-        }
-        if other.inventory.rows.get(checked.id()).is_none_or(|row| row.uid != head.uid) {
-            return refused(
-                format!(
-                    "its owner mark names Source {}, but that one's inventory doesn't have this object",
-                    record.name
-                ),
-                unmark(),
-            );
-        }
-        Ok(Claim::Transfer(giver))
-    }
-
     /// Compares what is declared with what is live.
     fn compare(
         &self,
@@ -288,9 +194,10 @@ impl<'a> Beside<'a, '_> {
         claim: Claim,
     ) -> (Considered<'a>, Vec<Warning>) {
         let before = match claim {
-            Claim::Transfer(giver) => self.inputs[giver].inventory.rows.get(checked.id()),
+            Claim::Transfer(Giver::Planned(giver)) => self.inputs[giver].inventory.rows.get(checked.id()),
+            Claim::Transfer(Giver::Outside(giver)) => self.observed.outside[giver].row(checked.id()),
             Claim::Ours => row,
-            Claim::Adopt => None,
+            Claim::Adopt(_) => None,
         };
         let manager = Manager::new(FIELD_MANAGER);
         let alone = left_alone(
@@ -362,7 +269,7 @@ impl<'a> Beside<'a, '_> {
             return (self.unchanged(source, checked, &live.head.uid, seen, moved), warnings);
         }
         let action = match claim {
-            Claim::Adopt => Action::Adopt,
+            Claim::Adopt(_) => Action::Adopt,
             Claim::Transfer(_) => Action::Transfer,
             Claim::Ours if !outcome.changes.is_empty() => Action::Update,
             Claim::Ours => Action::Own,
@@ -391,7 +298,12 @@ impl<'a> Beside<'a, '_> {
         entry.warnings = warnings.iter().map(warning_entry).collect();
         entry.warnings.sort();
         let from = if let Claim::Transfer(giver) = claim { Some(giver) } else { None };
-        entry.from = from.map(|giver| self.inputs[giver].spec.name.clone());
+        entry.from = match claim {
+            Claim::Transfer(Giver::Planned(giver)) => Some(self.inputs[giver].spec.name.clone()),
+            Claim::Transfer(Giver::Outside(giver)) => Some(self.observed.outside[giver].record.name.clone()),
+            Claim::Adopt(from) => from,
+            Claim::Ours => None,
+        };
         let declared = Arc::new(outcome.declared.into_owned());
         let next = self.row(source, checked, row, alone_too);
         let change = Change {

@@ -14,4 +14,4 @@ pub use port::{
     Atomicity, Contents, ControlWrite, DryRunner, Head, History, HistoryEntry, Live, LoopWrite, Reader, Target,
     TargetKind, Writer,
 };
-pub use write::{Batch, SourceCommit, Staged, Verdict, Write, Written};
+pub use write::{Batch, Operation, SourceCommit, Staged, Verdict, Write, Written};

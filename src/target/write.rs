@@ -90,17 +90,44 @@ pub struct SourceCommit {
     pub released: Vec<Released>,
 }
 
+/// What a batch is, as the operation log calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// An apply of commits.
+    Apply,
+    /// A Source gets another name.
+    Rename,
+    /// A Source is removed.
+    Remove,
+    /// A Source takes back what bears its mark.
+    Rebuild,
+}
+
+impl Operation {
+    /// The word in the operation log.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Apply => "apply",
+            Self::Rename => "rename",
+            Self::Remove => "remove",
+            Self::Rebuild => "rebuild",
+        }
+    }
+}
+
 /// Everything of one apply.
 #[derive(Debug)]
 pub struct Batch {
+    /// What it is.
+    pub operation: Operation,
     /// The apply's ID.
     pub apply: ApplyId,
     /// When.
     pub at: Moment,
     /// Who applies, as far as it is known.
     pub actor: String,
-    /// The plan; recorded.
-    pub plan: PlanId,
+    /// The plan, where there is one; recorded.
+    pub plan: Option<PlanId>,
     /// Whether a plan that was applied here before is refused: so for a saved one. A plan that was just made may have an
     /// earlier one's ID, when it repairs the same once more.
     pub single_use: bool,

@@ -12,7 +12,7 @@ use holdfast::inventory::{
 use holdfast::merge::FieldSet;
 use holdfast::schema::Catalog;
 use holdfast::schema::crd::Crd;
-use holdfast::target::{Batch, Head, Live, Reader, SourceCommit, Target, TargetError, Write, Written};
+use holdfast::target::{Batch, Head, Live, Operation, Reader, SourceCommit, Target, TargetError, Write, Written};
 use serde_json::{Value, json};
 
 pub(crate) const WAIT: Duration = Duration::from_secs(20);
@@ -113,6 +113,7 @@ impl Shop {
         let record = SourceRecord {
             id: self.source.clone(),
             name: self.name.clone(),
+            former_names: Vec::new(),
             binding: Binding { repository: "file:///shop".into(), root_commits: vec![commit()], path: "deploy".into() },
             commit: commit(),
             plan: plan.clone(),
@@ -133,7 +134,8 @@ impl Shop {
             apply,
             at: at(self.next),
             actor: "alice".into(),
-            plan,
+            operation: Operation::Apply,
+            plan: Some(plan),
             single_use: true,
             writes: Vec::new(),
             sources: vec![commit],

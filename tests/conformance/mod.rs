@@ -176,14 +176,14 @@ fn a_plan_for_one_use_is_applied_once(on: &dyn Fixture) {
     let writer = on.target().writer(&[], WAIT).unwrap();
     let mut batch = shop.batch(writer.reader());
     shop.declare(&mut batch, writer.reader(), &config("a", "1"));
-    let plan = batch.plan.clone();
+    let plan = batch.plan.clone().unwrap();
     assert!(!writer.reader().was_applied(&plan).unwrap());
     writer.commit(batch.into()).unwrap();
     let again = |single_use: bool, shop: &mut Shop| {
         let writer = on.target().writer(&[], WAIT).unwrap();
         assert!(writer.reader().was_applied(&plan).unwrap());
         let mut batch = shop.batch(writer.reader());
-        (batch.plan, batch.single_use) = (plan.clone(), single_use);
+        (batch.plan, batch.single_use) = (Some(plan.clone()), single_use);
         writer.commit(batch.into())
     };
     again(true, &mut shop).unwrap_err();

@@ -15,3 +15,4 @@ mod order;
 mod ownership;
 mod pruning;
 mod random;
+mod transfers;

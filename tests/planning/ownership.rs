@@ -1,5 +1,7 @@
 //! Whose a live object is: every combination of owner mark, UID, wish and permission, against a table written by hand.
 
+use std::collections::BTreeSet;
+
 use crate::target::{Model, now};
 use crate::world::*;
 use holdfast::base::ids::SourceId;
@@ -26,6 +28,20 @@ pub enum Uid {
 pub const MARKS: [Mark; 7] =
     [Mark::None, Mark::Ours, Mark::Known, Mark::Removed, Mark::Unknown, Mark::Copied, Mark::Malformed];
 pub const UIDS: [Uid; 3] = [Uid::Equal, Uid::Different, Uid::NoRow];
+
+/// How an adoption is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ask {
+    No,
+    ByName,
+    ByPattern,
+    ByManifest,
+}
+
+pub const ASKS: [Ask; 4] = [Ask::No, Ask::ByName, Ask::ByPattern, Ask::ByManifest];
+
+/// Cells of the table: mark, UID, declared or not, adoption asked or not.
+const CELLS: usize = 7 * 3 * 2 * 2;
 
 pub const X: &str = "ConfigMap/shop/x";
 
@@ -60,13 +76,16 @@ pub fn world(mark: Mark, uid: Uid) -> World {
 
 #[test]
 fn what_is_declared_is_written_only_where_it_is_ours_or_nobodys_and_asked_for() {
+    let mut cells = BTreeSet::new();
     for mark in MARKS {
         for uid in UIDS {
-            for adopt in [false, true] {
-                let mut world = world(mark, uid);
-                if adopt {
-                    world = world.grant(|a| a.adopt.push(X.to_owned()));
+            for ask in ASKS {
+                let mut world = world(mark, uid).asking(ask);
+                if ask == Ask::ByManifest {
+                    let x = asking(config("x", "1"), &[("adopt", "true")]);
+                    world.sources = vec![world.sources[0].at(1, [x, config("y", "1")])];
                 }
+                let adopt = ask != Ask::No;
                 let expected = match (mark, uid, adopt) {
                     (Mark::Ours, Uid::Equal, _) => Ok(None),
                     (Mark::None | Mark::Ours | Mark::Copied, _, true) => Ok(Some("adopt ConfigMap/shop/x")),
@@ -76,25 +95,41 @@ fn what_is_declared_is_written_only_where_it_is_ours_or_nobodys_and_asked_for() 
                 };
                 match (world.try_plan(), expected) {
                     (Ok(plan), Ok(expected)) => {
-                        assert_eq!(acts(&plan), Vec::from_iter(expected), "{mark:?} {uid:?} {adopt}");
-                        assert_eq!(acts(&world.applied().plan()), [] as [&str; 0], "{mark:?} {uid:?} {adopt}");
+                        assert_eq!(acts(&plan), Vec::from_iter(expected), "{mark:?} {uid:?} {ask:?}");
+                        assert_eq!(acts(&world.applied().plan()), [] as [&str; 0], "{mark:?} {uid:?} {ask:?}");
                     }
                     (Err(refused), Err(expected)) => {
-                        assert_eq!(refused.rules(), [expected], "{mark:?} {uid:?} {adopt}")
+                        assert_eq!(refused.rules(), [expected], "{mark:?} {uid:?} {ask:?}")
                     }
-                    (found, expected) => panic!("{mark:?} {uid:?} {adopt}: {found:?}, not {expected:?}"),
+                    (found, expected) => panic!("{mark:?} {uid:?} {ask:?}: {found:?}, not {expected:?}"),
                 }
+                cells.insert((mark as u8, uid as u8, adopt));
             }
+        }
+    }
+    assert_eq!(cells.len(), CELLS / 2);
+}
+
+impl World {
+    fn asking(self, ask: Ask) -> Self {
+        match ask {
+            Ask::No | Ask::ByManifest => self,
+            Ask::ByName => self.grant(|a| a.adopt.push(X.to_owned())),
+            Ask::ByPattern => self.grant(|a| {
+                a.adopt.push("ConfigMap/shop/*".to_owned());
+                a.adoptions = Some(1);
+            }),
         }
     }
 }
 
 #[test]
 fn what_is_no_longer_declared_is_deleted_only_if_name_uid_and_mark_agree_and_else_let_go() {
+    let mut cells = BTreeSet::new();
     for mark in MARKS {
         for uid in UIDS {
-            for prune in [true, false] {
-                let mut world = world(mark, uid);
+            for (prune, ask) in [true, false].into_iter().flat_map(|p| ASKS.map(|ask| (p, ask))) {
+                let mut world = world(mark, uid).asking(ask);
                 world.sources = vec![world.sources[0].at(2, [config("y", "1")])];
                 world.sources[0].spec.prune = prune;
                 let expected = match (mark, uid) {
@@ -105,7 +140,8 @@ fn what_is_no_longer_declared_is_deleted_only_if_name_uid_and_mark_agree_and_els
                     _ => Some(("keep", "owner-mismatch")),
                 };
                 let plan = world.plan();
-                let case = format!("{mark:?} {uid:?} {prune}");
+                let case = format!("{mark:?} {uid:?} {prune} {ask:?}");
+                cells.insert((mark as u8, uid as u8, ask != Ask::No));
                 assert_eq!(plan.changes.len(), usize::from(expected.is_some()), "{case}");
                 let Some(expected) = expected else { continue };
                 assert_eq!(verdict(&plan, X), expected, "{case}");
@@ -120,4 +156,5 @@ fn what_is_no_longer_declared_is_deleted_only_if_name_uid_and_mark_agree_and_els
             }
         }
     }
+    assert_eq!(cells.len(), CELLS / 2);
 }

@@ -8,7 +8,7 @@ use holdfast::apply::observe;
 use holdfast::base::ids::{ApplyId, CommitId, Digest, PlanId, SourceId, SourceName};
 use holdfast::base::path::RepoPath;
 use holdfast::base::resource::{GroupKind, ResourceId};
-use holdfast::inventory::{Binding, Inventory, OwnerMark, Permissions, Row, SourceRecord, seen_digest};
+use holdfast::inventory::{Binding, Inventory, OwnerMark, Permissions, Released, Row, SourceRecord, seen_digest};
 use holdfast::manifest::{Limits, ManifestSet, read_file};
 use holdfast::merge;
 use holdfast::plan::document::{Action, Allowances, ChangeEntry, PlanDocument};
@@ -278,9 +278,24 @@ impl World {
                     let along: Vec<ResourceId> = self.target.delete(&change.id).into_iter().collect();
                     assert_eq!(along, change.holds, "a delete of {} takes others along than planned", change.id);
                 }
-                Action::Release if change.rule.as_deref() == Some("released") => self.target.mark(&change.id, None),
+                Action::Release if change.rule.as_deref() == Some("released") => {
+                    self.target.mark(&change.id, None);
+                    let released = Released {
+                        id: change.id.clone(),
+                        uid: change.uid.clone().unwrap(),
+                        reason: "released as asked".to_owned(),
+                        apply: apply_id(),
+                        at: now(),
+                    };
+                    self.target.released.push((source.id(), released));
+                }
                 Action::Release | Action::Keep => {}
             }
+        }
+        for change in plan.changes.iter().filter(|c| c.action == Action::Transfer) {
+            let giver =
+                self.target.sources.values().find(|r| Some(&r.name) == change.from.as_ref()).unwrap().id.clone();
+            self.target.inventories.get_mut(&giver).unwrap().rows.remove(&change.id);
         }
         for (source, set) in self.sources.clone().iter().zip(&sets) {
             self.record(source, set, &plan, &left);
@@ -297,7 +312,13 @@ impl World {
     ) {
         let before = self.target.inventory(&source.id()).unwrap();
         let mut after = before.clone();
-        let mine = |id: &ResourceId| set.get(id).is_some_and(|c| !c.wants().use_);
+        // What it gives away is declared and stands in no list.
+        let listed = |id: &ResourceId| {
+            let changes = plan.changes.iter().map(|c| (&c.id, &c.source));
+            let mut all = changes.chain(plan.unchanged.iter().map(|u| (&u.id, &u.source)));
+            all.any(|(other, owner)| other == id && *owner == source.spec.name)
+        };
+        let mine = |id: &ResourceId| set.get(id).is_some_and(|c| !c.wants().use_) && listed(id);
         let elsewhere = |id: &ResourceId| {
             let entries = plan
                 .changes
@@ -364,6 +385,7 @@ impl World {
         let record = SourceRecord {
             id: source.id(),
             name: source.spec.name.clone(),
+            former_names: Vec::new(),
             binding: binding_of(source),
             commit: source.commit.clone(),
             plan: PlanId::new(&digest()),

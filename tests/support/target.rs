@@ -24,7 +24,7 @@ pub struct Model {
     pub objects: BTreeMap<ResourceId, Value>,
     pub sources: BTreeMap<SourceId, SourceRecord>,
     pub inventories: BTreeMap<SourceId, Inventory>,
-    pub released: Vec<(SourceId, ResourceId)>,
+    pub released: Vec<(SourceId, Released)>,
     counter: u64,
 }
 
@@ -201,8 +201,8 @@ impl Reader for Model {
     fn inventory(&self, source: &SourceId) -> Result<Inventory, TargetError> {
         Ok(self.inventories.get(source).cloned().unwrap_or_else(|| Inventory::empty(source.clone())))
     }
-    fn released(&self, _: &SourceId) -> Result<Vec<Released>, TargetError> {
-        Ok(Vec::new())
+    fn released(&self, source: &SourceId) -> Result<Vec<Released>, TargetError> {
+        Ok(self.released.iter().filter(|(by, _)| by == source).map(|(_, released)| released.clone()).collect())
     }
     fn controls(&self, _: &SourceId) -> Result<Controls, TargetError> {
         Ok(Controls::default())

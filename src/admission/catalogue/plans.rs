@@ -199,6 +199,14 @@ pub(super) const RULES: &[RuleDoc] = &[
         "--allow Job.batch/shop/migrate with a changed template",
     ),
     rule(
+        "released-to",
+        "What a manifest releases to another Source waits for that one.",
+        "`holdfast.dev/release-to: B` gives an object to Source B. Once the manifest is gone the object is kept, prune or \
+         not, until B takes it (in one plan, or by holdfast.dev/adopt-from). Once B has it, a manifest that still stands \
+         counts for nothing and is only warned of. --release ID lets the object go instead, --allow ID deletes it.",
+        "metadata: {annotations: {holdfast.dev/release-to: billing}}",
+    ),
+    rule(
         "stale-plan",
         "What a plan has seen is still so.",
         "An object, an inventory, a commit or a rule changed since the plan was made; each one that moved is named, and \

@@ -99,6 +99,13 @@ pub(super) const RULES: &[RuleDoc] = &[
         "git push --force after the plan was reviewed",
     ),
     rule(
+        "source-name-taken",
+        "A Source gets a name that no other Source of the target has.",
+        "`source rename OLD NEW` moves a name. Where NEW is already a Source with objects of its own, the two would be \
+         mixed up: remove that one first, or choose another name.",
+        "holdfast source rename web web-v2, and web-v2 was applied before",
+    ),
+    rule(
         "source-unreadable",
         "Every Source of a plan can be read.",
         "A repository, commit or file could not be read. What can't be read is never taken for empty: no plan is made.",
@@ -110,6 +117,13 @@ pub(super) const RULES: &[RuleDoc] = &[
         "A submodule's files are in another repository and not in this commit. Read as empty they would be pruned. Commit \
          the files, or make the other repository a Source of its own.",
         "deploy/vendor is a submodule",
+    ),
+    rule(
+        "unknown-source",
+        "A Source that is renamed, removed or rebuilt was applied to the target.",
+        "The target keeps each Source under its name since its first apply. One of this name was never applied here, or \
+         it was renamed or removed since.",
+        "holdfast source rename wbe web-v2",
     ),
     rule(
         "uncommitted",

@@ -9,6 +9,7 @@ mod init;
 mod man;
 mod object;
 mod plan;
+mod rename;
 mod render;
 mod show;
 mod source;
@@ -49,6 +50,7 @@ pub(crate) fn run(cli: &Cli, env: &Env, output: &Output) -> Result<Exit, Stop> {
 fn source_command(command: &SourceCommand, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
     match command {
         SourceCommand::List => source::list(global, env, output),
+        SourceCommand::Rename(args) => rename::run(args, global, env, output),
         SourceCommand::Pause(hold) => control::pause(hold, global, env, output),
         SourceCommand::Resume { name, revert, actor } => {
             control::resume((name, actor.as_deref()), *revert, global, env, output)

@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Action, ChangeEntry, FORMAT_VERSION, PlanDocument};
 use super::input::{Observed, OtherSource, SourceInput};
+use crate::admission::Checked;
 use crate::base::resource::ResourceId;
+use crate::inventory::SourceRecord;
 use crate::target::Head;
 
 /// What a plan is checked against.
@@ -68,6 +70,20 @@ impl<'a> Beside<'a> {
         let (Some(head), Some(row)) = (self.head(id), input.inventory.rows.get(id)) else { return false };
         let marked = matches!(&head.mark, Ok(Some(mark)) if mark.source == input.id && mark.resource == *id);
         marked && head.uid == row.uid && row.id == *id && head.id == *id
+    }
+
+    /// Whether a manifest releases its object to a Source that has it or declares it in the same plan.
+    fn is_given_away(&self, checked: &Checked, input: &SourceInput<'_>) -> bool {
+        let Some(to) = &checked.wants().release_to else { return false };
+        let id = checked.id();
+        let owner = match self.head(id).map(|head| &head.mark) {
+            Some(Ok(Some(mark))) if mark.resource == *id => Some(&mark.source),
+            _ => None,
+        };
+        let named = |r: &&SourceRecord| r.name == *to && r.removed_at.is_none() && r.id != input.id;
+        let has = self.observed.known.iter().filter(named).any(|record| Some(&record.id) == owner);
+        let takes = |i: &SourceInput<'_>| i.spec.name == *to && i.set.get(id).is_some_and(|c| !c.wants().use_);
+        has || self.inputs.iter().any(|other| other.id != input.id && takes(other))
     }
 
     /// The count that `--allow` gave to an object.
@@ -140,7 +156,8 @@ fn nothing_in_no_list(beside: &Beside<'_>, broken: &mut Vec<String>) {
         plan.changes.iter().map(|c| &c.id).chain(plan.unchanged.iter().map(|u| &u.id)).collect();
     let mut concerned: BTreeSet<&ResourceId> = BTreeSet::new();
     for input in beside.inputs {
-        let declared = input.set.manifests().iter().filter(|c| !c.wants().use_).map(|c| c.id());
+        let counts = |c: &&Checked| !c.wants().use_ && !beside.is_given_away(c, input);
+        let declared = input.set.manifests().iter().filter(counts).map(|c| c.id());
         for id in declared.chain(input.inventory.rows.keys()) {
             concerned.insert(id);
             if !listed.contains(id) {

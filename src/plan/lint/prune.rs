@@ -40,6 +40,9 @@ pub(super) fn deletes_only_with_proof(
         return;
     }
     let permission = input.inventory.rows.get(id).map(|row| row.permissions.prune);
+    if input.inventory.rows.get(id).is_some_and(|row| row.permissions.release_to.is_some()) {
+        say("its manifest released it to another Source");
+    }
     if permission == Some(PrunePermission::Keep) {
         say("its manifest said to keep it");
     }

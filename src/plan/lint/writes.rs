@@ -1,6 +1,7 @@
 //! Nothing is written that a Source can't prove is its own, or was given.
 
 use super::{Beside, is_write};
+use crate::admission::Checked;
 use crate::base::resource::ResourceId;
 use crate::inventory::OwnerMark;
 use crate::plan::document::{Action, ChangeEntry};
@@ -39,7 +40,7 @@ pub(super) fn writes_only_its_own(
         Action::Replace if beside.allowed(id).is_none() && !input.set.get(id).is_some_and(|c| c.wants().replace) => {
             say("would be made anew unasked");
         }
-        Action::Transfer => transferred(beside, change, broken),
+        Action::Transfer => transferred(beside, change, input, broken),
         Action::Adopt => adopted(beside, change, input, broken),
         Action::Release if change.rule.as_deref() == Some("released") => {
             let asked = beside.plan.allowances.release.iter().any(|given| *given == id.to_string());
@@ -56,21 +57,59 @@ pub(super) fn writes_only_its_own(
     }
 }
 
-fn transferred(beside: &Beside<'_>, change: &ChangeEntry, broken: &mut Vec<String>) {
+fn transferred(beside: &Beside<'_>, change: &ChangeEntry, input: &SourceInput<'_>, broken: &mut Vec<String>) {
     let id = &change.id;
+    let us = &input.spec.name;
     let giver = beside.inputs.iter().find(|i| Some(&i.spec.name) == change.from.as_ref());
-    let gives =
-        giver.is_some_and(|giver| beside.is_proven(id, giver) && giver.set.get(id).is_none_or(|c| c.wants().use_));
+    let gives = match giver {
+        Some(giver) => {
+            let given = |c: &Checked| c.wants().use_ || c.wants().release_to.as_ref() == Some(us);
+            beside.is_proven(id, giver) && giver.set.get(id).is_none_or(given)
+        }
+        None => is_given_across(beside, change, input),
+    };
     if !gives {
         broken.push(format!("{id} would be transferred from a Source that doesn't own it or doesn't give it up"));
     }
+}
+
+/// Whether a Source outside the plan owns it and releases it to this one, which says that it takes it.
+fn is_given_across(beside: &Beside<'_>, change: &ChangeEntry, input: &SourceInput<'_>) -> bool {
+    let (id, us) = (&change.id, &input.spec.name);
+    let other = beside.observed.outside.iter().find(|o| Some(&o.record.name) == change.from.as_ref());
+    let (Some(other), Some(head)) = (other, beside.head(id)) else { return false };
+    let marked = matches!(&head.mark, Ok(Some(mark)) if mark.source == other.record.id && mark.resource == *id);
+    let released = other
+        .inventory
+        .rows
+        .get(id)
+        .is_some_and(|row| row.uid == head.uid && row.permissions.release_to.as_ref() == Some(us));
+    marked && released && other.record.removed_at.is_none() && takes_from(beside, change, input)
+}
+
+/// Whether the manifest or a permission says that the object is taken from the Source that the Change names.
+fn takes_from(beside: &Beside<'_>, change: &ChangeEntry, input: &SourceInput<'_>) -> bool {
+    let Some(from) = &change.from else { return false };
+    let by_manifest = input.set.get(&change.id).is_some_and(|c| c.wants().adopt_from.as_ref() == Some(from));
+    by_manifest || beside.plan.allowances.adopt_from.iter().any(|name| name == from.as_str())
+}
+
+/// Whether an adoption is of what the Source that it names let go.
+fn was_let_go(beside: &Beside<'_>, change: &ChangeEntry, input: &SourceInput<'_>) -> bool {
+    let Some(head) = beside.head(&change.id) else { return false };
+    let let_go =
+        beside.observed.released.iter().any(|(by, released)| {
+            Some(by) == change.from.as_ref() && released.id == change.id && released.uid == head.uid
+        });
+    let_go && matches!(head.mark, Ok(None)) && takes_from(beside, change, input)
 }
 
 fn adopted(beside: &Beside<'_>, change: &ChangeEntry, input: &SourceInput<'_>, broken: &mut Vec<String>) {
     let id = &change.id;
     let (head, live) = (beside.head(id), beside.observed.objects.get(id));
     let by_manifest = input.set.get(id).is_some_and(|c| c.wants().adopt);
-    if !by_manifest && !by_name(beside, id) && !by_pattern(beside, id) {
+    let asked = by_manifest || by_name(beside, id) || by_pattern(beside, id);
+    if if change.from.is_some() { !was_let_go(beside, change, input) } else { !asked } {
         broken.push(format!("{id} would be adopted unasked"));
     }
     let of_another = |mark: &OwnerMark| mark.resource == *id && mark.source != input.id;
@@ -103,7 +142,7 @@ pub(super) fn adopts_as_many_as_allowed(beside: &Beside<'_>, broken: &mut Vec<St
     let by_manifest = |c: &ChangeEntry| {
         beside.input(c).and_then(|input| input.set.get(&c.id)).is_some_and(|checked| checked.wants().adopt)
     };
-    let by_pattern = adopted.filter(|c| !by_manifest(c) && !by_name(beside, &c.id)).count();
+    let by_pattern = adopted.filter(|c| c.from.is_none() && !by_manifest(c) && !by_name(beside, &c.id)).count();
     if by_pattern > beside.plan.allowances.adoptions.unwrap_or(0) {
         broken.push(format!("{by_pattern} objects would be adopted by patterns, more than allowed"));
     }

@@ -8,10 +8,15 @@ use crate::base::clock::Moment;
 use crate::base::ids::{ObjectUid, PlanId};
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
-use crate::target::{History, HistoryEntry, LogLine, TargetError};
+use crate::target::{History, HistoryEntry, LogLine, Operation, TargetError};
 
-/// The operation of an apply.
-pub(super) const APPLY: &str = "apply";
+/// What the column says of every entry whose plan was applied: an apply, and the removal or rebuilding of a Source.
+const APPLIED: &str = "apply";
+
+/// Whether an entry is of a plan that was applied, and not of a hand.
+fn is_apply(operation: &str) -> bool {
+    [Operation::Apply, Operation::Remove, Operation::Rebuild].iter().any(|known| known.as_str() == operation)
+}
 
 impl View {
     /// Whether a plan was applied.
@@ -44,7 +49,8 @@ impl View {
         let put = "INSERT INTO entry (key, id, operation, plan, entry, details) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let plan = entry.plan.as_ref().map(PlanId::as_str);
         let text = self.written(&entry)?;
-        let row = params![key, entry.id, entry.operation, plan, text, details];
+        let operation = if is_apply(&entry.operation) { APPLIED } else { &entry.operation };
+        let row = params![key, entry.id, operation, plan, text, details];
         self.conn.execute(put, row).map_err(|e| self.name.writing(e))?;
         Ok(entry.id)
     }
@@ -107,7 +113,7 @@ impl View {
                 at: entry.at,
                 actor: entry.actor,
                 claimed: entry.claimed,
-                applied: entry.operation == APPLY,
+                applied: is_apply(&entry.operation),
                 operation,
                 uid: ObjectUid::parse(&uid).map_err(|_| damaged())?,
                 version: version.to_string(),

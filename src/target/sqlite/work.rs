@@ -95,7 +95,9 @@ fn work_out(context: &Context<'_>, items: &mut Vec<Item>, steps: &mut Vec<Step>)
 
 /// Checks everything that must hold before the first write.
 fn check(view: &View, batch: &Batch) -> Result<(), TargetError> {
-    if batch.single_use && view.plan_was_applied(&batch.plan)? {
+    if let (true, Some(plan)) = (batch.single_use, &batch.plan)
+        && view.plan_was_applied(plan)?
+    {
         return Err(view.name.write_failed("the plan was applied before"));
     }
     for commit in &batch.sources {

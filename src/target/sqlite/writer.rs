@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use super::Embedded;
-use super::journal::APPLY;
 use super::prepare::Ready;
 use super::store::Puts;
 use super::strict;
@@ -15,7 +14,9 @@ use crate::base::failpoint;
 use crate::base::ids::{ObjectUid, SourceId};
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::inventory::PruneWarrant;
-use crate::target::{Batch, Contents, Head, HistoryEntry, Reader, SourceCommit, Staged, TargetError, Writer, Written};
+use crate::target::{
+    Batch, Contents, Head, HistoryEntry, Operation, Reader, SourceCommit, Staged, TargetError, Writer, Written,
+};
 
 /// A transaction that holds the write lock.
 pub(super) struct Transaction<'t> {
@@ -254,11 +255,14 @@ impl<'v> Apply<'v> {
             at: batch.at,
             actor: batch.actor.clone(),
             claimed: false,
-            operation: APPLY.to_owned(),
+            operation: batch.operation.as_str().to_owned(),
             sources: records().map(|record| record.name.to_string()).collect(),
             commits: records().map(|record| record.commit.to_string()).collect(),
-            plan: Some(batch.plan.clone()),
-            result: format!("{} written, {} deleted", self.written.len(), self.deleted.len()),
+            plan: batch.plan.clone(),
+            result: match batch.operation {
+                Operation::Rename => "renamed".to_owned(),
+                _ => format!("{} written, {} deleted", self.written.len(), self.deleted.len()),
+            },
             objects: Vec::new(),
         };
         self.view.put_entry(self.entry, entry, receipt).map(drop)

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::emergencies::emergencies;
 use crate::base::ids::{ObjectUid, SourceId, SourceName};
 use crate::base::progress::{Counter, NoProgress, Progress, Stage};
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
@@ -88,9 +89,12 @@ fn outside(
     });
     let ids: BTreeSet<&SourceId> = marks.collect();
     let records = ids.into_iter().filter_map(|id| known.iter().find(|record| record.id == *id));
-    records
-        .map(|record| Ok(OutsideSource { record: record.clone(), inventory: reader.inventory(&record.id)? }))
-        .collect()
+    let read = |record: &SourceRecord| {
+        let inventory = reader.inventory(&record.id)?;
+        let emergencies = emergencies(reader, &reader.controls(&record.id)?, &inventory)?;
+        Ok(OutsideSource { record: record.clone(), inventory, emergencies })
+    };
+    records.map(read).collect()
 }
 
 /// What any Source let go of the declared objects that nobody owns.

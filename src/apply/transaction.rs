@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::context::Context;
-use super::held::held;
+use super::held::{Hold, held, holds};
 use super::prepare::Prepared;
 use super::receipt::{Receipt, receipt};
 use super::rules::{SOURCE_MOVED, TARGET_MOVED};
@@ -91,8 +91,9 @@ impl<'t> Transaction<'t> {
             check(reader.as_ref(), prepared, reviewed, &options, context.clock.now())?;
             let early = planned(prepared, reader.as_ref(), context)?;
             still_so(reviewed, &early, &options)?;
+            givers_held(reader.as_ref(), &early, &options, context.clock.now())?;
             let mut ids = prepared.source_ids(reader.as_ref())?;
-            ids.extend(early.outside.iter().map(|record| record.id.clone()));
+            ids.extend(early.givers().into_iter().map(|at| early.outside[at].id.clone()));
             ids.sort();
             (ids, reader.revision()?, batch(&early, &options, context.clock.now()))
         };
@@ -107,6 +108,7 @@ impl<'t> Transaction<'t> {
             check(reader, prepared, reviewed, &options, context.clock.now())?;
             let sealed = planned(prepared, reader, context)?;
             still_so(reviewed, &sealed, &options)?;
+            givers_held(reader, &sealed, &options, context.clock.now())?;
             batch(&sealed, &options, context.clock.now()).into()
         };
         Ok(Self { writer, staged, writes })
@@ -138,6 +140,21 @@ fn still_so(reviewed: &PlanDocument, now: &SealedPlan, options: &ApplyOptions) -
     }
     let stale = moved.iter().any(|fault| fault.rule == binding::STALE_PLAN);
     Err(refused(stale, moved))
+}
+
+/// A pause holds back what takes objects from the paused Source, too.
+fn givers_held(
+    reader: &dyn Reader,
+    sealed: &SealedPlan,
+    options: &ApplyOptions,
+    now: Moment,
+) -> Result<(), ApplyError> {
+    let givers = sealed.givers();
+    let givers = givers.iter().map(|at| (&sealed.outside[*at].name, &sealed.outside[*at].commit));
+    // At which commit a Source is held is its own affair.
+    let paused: Vec<Hold> = holds(reader, givers, now)?.into_iter().map(|hold| Hold { pin: None, ..hold }).collect();
+    let held = held(&paused, options.while_paused);
+    if held.is_empty() { Ok(()) } else { Err(refused(false, held)) }
 }
 
 /// What must be so before anything is planned: the first questions come first.
@@ -226,9 +243,7 @@ fn batch(sealed: &SealedPlan, options: &ApplyOptions, at: Moment) -> Batch {
             at,
         });
     }
-    let gives: Vec<usize> = (0..sealed.outside.len())
-        .filter(|at| sealed.steps.iter().any(|step| step.from == Some(Giver::Outside(*at))))
-        .collect();
+    let gives = sealed.givers();
     // A Source outside the plan has its row ended and nothing else; its record stays as it is.
     commits.extend(gives.iter().map(|at| giving(&sealed.outside[*at])));
     let place = |giver| match giver {

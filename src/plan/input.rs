@@ -59,6 +59,8 @@ pub struct OutsideSource {
     pub record: SourceRecord,
     /// What it owns.
     pub inventory: Inventory,
+    /// What others wrote to its objects while it was paused.
+    pub emergencies: BTreeMap<ResourceId, Emergency>,
 }
 
 /// What the target showed, in one consistent view.

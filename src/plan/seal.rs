@@ -121,6 +121,12 @@ impl<'a> Plan<'a> {
 }
 
 impl SealedPlan {
+    /// Indexes of the Sources outside the plan that do give something up.
+    pub(crate) fn givers(&self) -> Vec<usize> {
+        let gives = |at: &usize| self.steps.iter().any(|step| step.from == Some(Giver::Outside(*at)));
+        (0..self.outside.len()).filter(gives).collect()
+    }
+
     /// The document that people review.
     pub fn document(&self) -> &PlanDocument {
         &self.document

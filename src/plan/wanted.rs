@@ -217,9 +217,13 @@ impl<'a> Beside<'a, '_> {
         let mut pointers: Vec<Pointer> = alone.iter().map(|(pointer, _)| pointer.clone()).collect();
         let marked = with_mark(checked.declared(), &live.object);
         let mut warnings: Vec<Warning> = alone.into_iter().map(|(_, warning)| warning).collect();
-        let whose = if let Claim::Transfer(giver) = claim { giver } else { source };
-        if let Some(emergency) = self.inputs[whose].emergencies.get(checked.id()) {
-            if whose != source {
+        let emergencies = match claim {
+            Claim::Transfer(Giver::Planned(giver)) => &self.inputs[giver].emergencies,
+            Claim::Transfer(Giver::Outside(giver)) => &self.observed.outside[giver].emergencies,
+            Claim::Ours | Claim::Adopt(_) => &self.inputs[source].emergencies,
+        };
+        if let Some(emergency) = emergencies.get(checked.id()) {
+            if matches!(claim, Claim::Transfer(_)) {
                 return (Considered::Fault(emergency::refused(Some(checked), checked.id(), "transferred")), Vec::new());
             }
             let merged = |pointers: &[Pointer]| {

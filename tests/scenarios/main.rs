@@ -10,5 +10,7 @@ mod faults;
 mod hold;
 mod lab;
 mod limits;
+mod moves;
 mod real_sets;
+mod renames;
 mod secrets;

@@ -23,6 +23,7 @@ pub(crate) fn run(args: &RenameArgs, global: &Global, env: &Env, output: &Output
         apply: session.new_apply(),
         lock_timeout: args.locking.lock_timeout,
         allow_unmerged: false,
+        while_paused: false,
         reason: None,
         single_use: false,
     };

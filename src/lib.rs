@@ -53,6 +53,7 @@
 //! | [`base`] | identifiers, digests, pointers, faults, the clock, safe text |
 //! | [`source`], [`manifest`] | what people configure and commit: git, YAML and JSON |
 //! | [`schema`], [`merge`] | what kinds look like, and how what is declared joins what is live |
+//! | [`health`] | whether a live object is as it should be, by the rules of kstatus |
 //! | [`inventory`] | what a Source owns: rows, marks, warrants |
 //! | [`target`] | the port, and the control planes behind it |
 //! | [`plan`], [`admission`] | the Draft, and the rules that judge manifests and Drafts |
@@ -67,6 +68,7 @@ pub mod apply;
 pub mod base;
 pub mod cli;
 pub mod drift;
+pub mod health;
 pub mod inventory;
 pub mod manifest;
 pub mod merge;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The rooms of `src/` from the bottom up; rooms of one row may import each other only as [`BESIDE`] says.
 const LAYERS: &[&[&str]] = &[
     &["base"],
-    &["source", "manifest"],
+    &["source", "manifest", "health"],
     &["schema", "merge"],
     &["inventory"],
     &["target"],

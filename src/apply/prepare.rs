@@ -52,15 +52,16 @@ pub struct Prepared<'a> {
 /// # Errors
 /// Every fault of every Source that could be read, and each Source that could not, in one Rejection.
 pub fn prepare<'a>(context: &Context<'a>, request: Request<'a>) -> Result<Prepared<'a>, Rejection> {
-    let served = context.target.reader().and_then(|reader| reader.definitions());
-    let definitions = served.map_err(|error| Rejection::of(target_fault(&error)))?;
+    let served = context.target.reader().and_then(|reader| Ok((reader.definitions()?, reader.sources()?)));
+    let (definitions, known) = served.map_err(|error| Rejection::of(target_fault(&error)))?;
     let pins = pins(context, &request).map_err(|error| Rejection::of(target_fault(&error)))?;
     let mut rejection = Rejection::default();
     let mut sources = Vec::new();
     let mut warnings = Vec::new();
     for (spec, pin) in request.sources.into_iter().zip(pins) {
-        let commit =
-            request.commits.iter().find(|(name, _)| *name == spec.name).map(|(_, commit)| Wanted::Commit(commit));
+        let commit = request.commits.iter().find(|(name, _)| *name == spec.name).map(|(_, commit)| commit);
+        let is_applied = commit.is_some() && applied(&known, &spec.name).map(|record| &record.commit) == commit;
+        let commit = commit.map(if is_applied { Wanted::Applied } else { Wanted::Commit });
         let wanted =
             commit.or(request.at.as_ref().map(Wanted::Ref)).or(pin.as_ref().map(|pin| Wanted::Pinned(&pin.commit)));
         let read = match read_source(context, spec, wanted) {
@@ -117,6 +118,11 @@ fn other(context: &Context<'_>, spec: &SourceSpec, definitions: &[Live]) -> Othe
         })
         .map(|set| set.manifests().iter().map(|c| c.id().clone()).collect::<HashSet<_>>());
     OtherSource { name: spec.name.clone(), wanted }
+}
+
+/// What the target knows of the Source that bears a name now.
+fn applied<'k>(known: &'k [SourceRecord], name: &SourceName) -> Option<&'k SourceRecord> {
+    known.iter().find(|record| record.name == *name && record.removed_at.is_none())
 }
 
 fn versions(definitions: &[Live]) -> Vec<(String, String)> {

@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::rules::SOURCE_UNREADABLE;
 use crate::admission::Rejection;
+use crate::base::clock::Moment;
 use crate::base::fault::{At, Class, Fault, RuleId, Warning};
 use crate::base::ids::CommitId;
 use crate::base::progress::{Counter, Stage};
@@ -37,6 +38,8 @@ pub struct SourceRead<'a> {
 pub(crate) enum Wanted<'a> {
     /// The one that a reviewed plan names; it may outlive its branch.
     Commit(&'a CommitId),
+    /// The one that is applied already, which is no news: no git host is needed where the mirror has it, and no branch.
+    Applied(&'a CommitId),
     /// The one that another ref than the Source's own names.
     Ref(&'a RefSpec),
     /// The one that the Source is pinned to: the git host isn't needed where the mirror has it.
@@ -55,12 +58,14 @@ pub(crate) fn read_source<'a>(
     let unreadable = |error: MirrorError| Rejection::of(error.fault());
     let mirror = context.mirror(spec).map_err(unreadable)?;
     let mut warnings = Vec::new();
-    if !context.offline {
+    let is_there = matches!(wanted, Some(Wanted::Applied(commit)) if mirror.has_commit(commit).is_ok());
+    if !context.offline && !is_there {
         let ref_ = if let Some(Wanted::Ref(ref_)) = wanted { ref_ } else { &spec.ref_ };
         let fetched = mirror.fetch(ref_, context.fetch, context.progress, context.clock.now());
         match (fetched, wanted) {
             // A reviewed commit may outlive its branch; whether it does is judged below.
-            (Err(error), Some(Wanted::Commit(_) | Wanted::Pinned(_))) if error.is_missing_ref() => {}
+            (Err(error), Some(Wanted::Commit(_) | Wanted::Applied(_) | Wanted::Pinned(_)))
+                if error.is_missing_ref() => {}
             (Err(error), Some(Wanted::Pinned(commit))) if mirror.has_commit(commit).is_ok() => {
                 let text = format!("Source {}: {error}; the mirror has the commit that it is pinned to", spec.name);
                 warnings.push(Warning::new(SOURCE_UNREADABLE, text));
@@ -72,7 +77,9 @@ pub(crate) fn read_source<'a>(
     let (commit, preview) = find(&mirror, spec, wanted).map_err(unreadable)?;
     let checkout = mirror.checkout(&commit, &spec.path, context.fetch).map_err(|error| Rejection::of(error.fault()))?;
     let roots = mirror.root_commits(&commit).map_err(unreadable)?;
-    warnings.extend(uncommitted(spec));
+    if !matches!(wanted, Some(Wanted::Applied(_))) {
+        warnings.extend(uncommitted(spec));
+    }
     let (set, faults) = manifests(context, spec, &checkout, &mut warnings)?;
     let binding = Binding {
         repository: spec.repository.normalised().to_owned(),
@@ -108,6 +115,15 @@ pub(crate) fn read_applied(
     manifests(context, spec, &checkout, &mut Vec::new())
 }
 
+/// The newest commit of a Source's ref that the mirror has, and when it was fetched. Nothing is fetched.
+///
+/// # Errors
+/// If the mirror can't be read, or never was fetched.
+pub fn seen_commit(context: &Context<'_>, spec: &SourceSpec) -> Result<(CommitId, Option<Moment>), MirrorError> {
+    let mirror = context.mirror(spec)?;
+    Ok((mirror.resolve(&spec.ref_)?, mirror.fetched_at()))
+}
+
 /// The commit, and whether its Source's ref doesn't reach it.
 fn find(mirror: &Mirror, spec: &SourceSpec, wanted: Option<Wanted<'_>>) -> Result<(CommitId, bool), MirrorError> {
     let reached = |commit: &CommitId| match mirror.resolve(&spec.ref_) {
@@ -116,6 +132,10 @@ fn find(mirror: &Mirror, spec: &SourceSpec, wanted: Option<Wanted<'_>>) -> Resul
         Err(error) => Err(error),
     };
     match wanted {
+        Some(Wanted::Applied(commit)) => {
+            mirror.has_commit(commit)?;
+            Ok((commit.clone(), false))
+        }
         Some(Wanted::Commit(commit) | Wanted::Pinned(commit)) => {
             mirror.has_commit(commit)?;
             Ok((commit.clone(), !reached(commit)?))

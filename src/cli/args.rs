@@ -206,6 +206,12 @@ pub(crate) enum Command {
 
 A PLAN has a . or / in its name, a SOURCE neither.")]
     Apply(ApplyArgs),
+    /// Back to the last applied commit: a plan like any other, admitted by today's rules
+    #[command(after_help = "Examples:
+  holdfast repair shop                              plans, shows, asks, applies
+  holdfast repair shop --out back.plan.json         shows and saves the plan, and applies nothing
+  holdfast apply back.plan.json                     what was reviewed, or nothing")]
+    Repair(RepairArgs),
     /// Prints the manifests as they were read
     #[command(after_help = "Examples:\n  holdfast render shop\n  holdfast render shop -o json")]
     Render(RenderArgs),
@@ -217,6 +223,25 @@ A PLAN has a . or / in its name, a SOURCE neither.")]
         /// The rule
         rule: Option<String>,
     },
+    /// Synced and Healthy, for each Source and object; reads only
+    #[command(after_help = "Examples:
+  holdfast status                         all Sources; objects that are not both Synced and Healthy
+  holdfast status shop -v                 one Source with all of its objects
+  holdfast status Deployment.apps/shop/web
+  holdfast status --exit-code             3 unless everything is Synced
+  holdfast status --watch                 again whenever something changes
+
+What holds a / is an ID, what doesn't a SOURCE.")]
+    Status(InspectArgs),
+    /// What differs from what was last applied: fields, who and when; reads only
+    #[command(after_help = "Examples:
+  holdfast drift
+  holdfast drift shop -o json
+  holdfast drift Deployment.apps/shop/web
+  holdfast drift --exit-code              3 when there is drift
+
+What holds a / is an ID, what doesn't a SOURCE.")]
+    Drift(InspectArgs),
     /// Applies, refusals and outside writes: when, who, commit, plan, result
     #[command(after_help = "Examples:\n  holdfast history\n  holdfast history show 0198c0de")]
     History(HistoryArgs),
@@ -293,6 +318,51 @@ pub(crate) struct ApplyArgs {
     /// Apply a commit that its Source's ref doesn't reach
     #[arg(long)]
     pub allow_unmerged: bool,
+    /// Apply although a Source is paused; needs --reason
+    #[arg(long)]
+    pub while_paused: bool,
+    #[command(flatten)]
+    pub permissions: Permissions,
+    #[command(flatten)]
+    pub fetching: Fetching,
+    #[command(flatten)]
+    pub locking: Locking,
+}
+
+/// Options of `status` and `drift`.
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// Sources and resources; none is all
+    #[arg(value_name = "SOURCE|ID")]
+    pub what: Vec<String>,
+    /// Exit with 3 when there is drift, or a Source is not Synced
+    #[arg(long)]
+    pub exit_code: bool,
+    /// Look again whenever something changed, until a signal; of JSON one document a line
+    #[arg(long)]
+    pub watch: bool,
+    /// How often --watch looks
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
+    pub interval: Duration,
+    #[command(flatten)]
+    pub fetching: Fetching,
+}
+
+/// Options of `repair`.
+#[derive(Debug, Args)]
+pub(crate) struct RepairArgs {
+    /// The Sources; none is all of the configuration that were applied, planned together
+    #[arg(value_name = "SOURCE")]
+    pub sources: Vec<String>,
+    /// Save the plan; without --yes or --expect nothing is applied then
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Don't ask
+    #[arg(short, long)]
+    pub yes: bool,
+    /// The ContentId that was reviewed
+    #[arg(long, value_name = "ID")]
+    pub expect: Option<String>,
     /// Apply although a Source is paused; needs --reason
     #[arg(long)]
     pub while_paused: bool,

@@ -7,6 +7,7 @@ mod env;
 mod exit;
 mod interrupt;
 mod invocation;
+mod look;
 mod output;
 mod panics;
 mod planfile;

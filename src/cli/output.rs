@@ -97,6 +97,19 @@ impl Output {
         self.data(&format!("{}\n", escape_json(&text)))
     }
 
+    /// Prints a JSON document on one line.
+    ///
+    /// # Errors
+    /// As [`Output::data`].
+    pub(crate) fn json_line(&self, value: &Value) -> Result<(), Failure> {
+        self.data(&format!("{}\n", escape_json(&value.to_string())))
+    }
+
+    /// Whether more is to be said than usual.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose > 0
+    }
+
     /// Prints a value as YAML.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use super::planfile;
 use super::progress::Bar;
 use super::target;
 use crate::admission::{Rejection, unknown_waivers};
-use crate::apply::{Context, Interrupt, Request};
+use crate::apply::{Context, Interrupt, Request, seen_commit};
 use crate::base::clock::{Clock, Moment};
 use crate::base::ids::{ApplyId, CommitId, SourceName};
 use crate::base::pointer::Pointer;
@@ -113,6 +113,11 @@ impl Session {
         self.sources().any(|source| source.name == *name)
     }
 
+    /// Whether somebody asked to stop.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupt.is_raised()
+    }
+
     /// The fields of a kind that any Source of the target calls sensitive.
     pub(crate) fn sensitive(&self, kind: &GroupKind) -> Vec<Pointer> {
         let entries = self.sources().flat_map(|source| &source.sensitive);
@@ -149,6 +154,46 @@ impl Session {
             }
         }
         Ok(chosen)
+    }
+
+    /// The named Sources, or all that were applied, each with the commit that was applied last.
+    ///
+    /// # Errors
+    /// If a named one never was, or the target can't be read.
+    pub(crate) fn applied(&self, names: &[String]) -> Result<(Vec<String>, Vec<(SourceName, CommitId)>), Stop> {
+        let records = self.target.reader()?.sources()?;
+        let mut commits = Vec::new();
+        for spec in self.chosen(names)? {
+            let record = records.iter().find(|record| record.name == spec.name && record.removed_at.is_none());
+            match record {
+                Some(record) => commits.push((spec.name.clone(), record.commit.clone())),
+                None if names.is_empty() => {}
+                None => {
+                    let text =
+                        format!("Source {} was never applied here, so there is nothing to go back to", spec.name);
+                    return Err(Failure::refused(text).hint("plan and apply it first").into());
+                }
+            }
+        }
+        if commits.is_empty() {
+            return Err(Failure::refused("no Source of the configuration was applied here yet").into());
+        }
+        Ok((commits.iter().map(|(name, _)| name.to_string()).collect(), commits))
+    }
+
+    /// The Sources that a command meant, and for each the commit, as far as it is known: for the operation log.
+    pub(crate) fn meant(&self, names: &[String], applied: bool) -> (Vec<String>, Vec<String>) {
+        if applied {
+            let commits = self.applied(names).map(|(_, commits)| commits).unwrap_or_default();
+            return commits.into_iter().map(|(name, commit)| (name.to_string(), commit.to_string())).unzip();
+        }
+        let commit = |spec: &SourceSpec| match &self.reference {
+            // Which commit another ref meant is in the report.
+            Some(_) => String::new(),
+            None => seen_commit(&self.context(), spec).map(|(commit, _)| commit.to_string()).unwrap_or_default(),
+        };
+        let specs = self.chosen(names).unwrap_or_default();
+        specs.into_iter().map(|spec| (spec.name.to_string(), commit(spec))).unzip()
     }
 
     /// What to plan.

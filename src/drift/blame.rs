@@ -20,6 +20,11 @@ pub struct Who {
 }
 
 impl Who {
+    /// For people: a name that is only claimed says so.
+    pub fn text(&self) -> String {
+        if self.proven { self.name.clone() } else { format!("claims to be {}", self.name) }
+    }
+
     /// Who a line of the operation log names.
     pub(super) fn of(line: &LogLine) -> Self {
         Self { name: line.actor.clone(), proven: !line.claimed }

@@ -17,7 +17,7 @@ use crate::inventory::{Emergency, Inventory, SourceRecord};
 use crate::plan::document::ChangeEntry;
 use crate::plan::{CommitFacts, Grants, SourceInput, draft};
 use crate::source::scope::{ClusterKinds, Kinds, Namespaces};
-use crate::source::spec::{Effect, SourceSpec};
+use crate::source::spec::{Effect, Sensitive, SourceSpec};
 use crate::source::url::RepositoryUrl;
 use crate::target::{Live, Reader, TargetError};
 
@@ -71,7 +71,7 @@ pub fn inspect(
     reader: &dyn Reader,
 ) -> Result<Inspection, TargetError> {
     let inventory = reader.inventory(&record.id)?;
-    let set = applied_set(context, spec, record, &reader.definitions()?);
+    let set = applied_set(context, spec, record, &inventory, &reader.definitions()?);
     let mut found = Inspection {
         record: record.clone(),
         inventory,
@@ -103,9 +103,10 @@ fn applied_set(
     context: &Context<'_>,
     spec: &SourceSpec,
     record: &SourceRecord,
+    inventory: &Inventory,
     definitions: &[Live],
 ) -> Result<(SourceSpec, CheckedSet), NotRead> {
-    let spec = opened(spec, record)?;
+    let spec = opened(spec, record, inventory)?;
     let refused = |rejection: admission::Rejection| NotRead {
         rule: rejection.faults().next().map_or("source-unreadable", |fault| fault.rule.as_str()),
         text: rejection.first_text(),
@@ -122,7 +123,7 @@ fn not_read(fault: &Fault) -> NotRead {
     NotRead { rule: fault.rule.as_str(), text: fault.text.clone() }
 }
 
-fn opened(spec: &SourceSpec, record: &SourceRecord) -> Result<SourceSpec, NotRead> {
+fn opened(spec: &SourceSpec, record: &SourceRecord, inventory: &Inventory) -> Result<SourceSpec, NotRead> {
     let bound = &record.binding;
     let mut opened = spec.clone();
     if opened.repository.normalised() != bound.repository {
@@ -132,6 +133,15 @@ fn opened(spec: &SourceSpec, record: &SourceRecord) -> Result<SourceSpec, NotRea
     }
     if opened.path.to_string() != bound.path {
         opened.path = RepoPath::from(bound.path.as_str());
+    }
+    // What was sensitive when it was applied stays so.
+    for row in inventory.rows.values().filter(|row| !row.sensitive.is_empty()) {
+        let kind = row.id.group_kind();
+        let known = |pointer: &Pointer| opened.sensitive.iter().any(|s| s.kind == kind && s.pointers.contains(pointer));
+        let pointers: Vec<Pointer> = row.sensitive.iter().filter(|pointer| !known(pointer)).cloned().collect();
+        if !pointers.is_empty() {
+            opened.sensitive.push(Sensitive { kind, pointers });
+        }
     }
     opened.policies = Vec::new();
     opened.namespaces = Namespaces::Any;

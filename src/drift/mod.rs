@@ -14,7 +14,9 @@ mod contest;
 mod episode;
 mod finding;
 mod inspect;
+mod refusal;
 mod standing;
+mod status;
 
 pub use added::{Added, added, is_watched};
 pub use blame::{Blame, Who, blame};
@@ -23,7 +25,9 @@ pub use contest::{Contest, REPAIRS, WINDOW, contest};
 pub use episode::{Episode, episodes};
 pub use finding::{Drifted, DriftedField, Origin, RECURRING};
 pub use inspect::{Inspection, NotRead, inspect};
+pub use refusal::{Refusal, last_refusal};
 pub use standing::{Standing, standing};
+pub use status::{Answer, ObjectStatus, SourceStatus, Verdict, status};
 
 #[cfg(test)]
 mod tests;

@@ -13,9 +13,9 @@ use crate::cli::args::{ApplyArgs, Format, Global};
 use crate::cli::env::Env;
 use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::output::Output;
-use crate::cli::planfile;
 use crate::cli::report;
 use crate::cli::session::Session;
+use crate::cli::{invocation, planfile};
 use crate::plan::binding::{PLAN_DIGEST, STALE_PLAN};
 use crate::plan::document::PlanDocument;
 use crate::target::sqlite::Access;
@@ -27,11 +27,8 @@ const FORMATS: &[Format] = &[Format::Table, Format::Diff, Format::Json];
 /// Applies a saved plan, or plans, shows, asks and applies.
 pub(crate) fn run(args: &ApplyArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(FORMATS)?;
-    let says_why = args.permissions.reason.as_deref().is_some_and(|reason| !reason.trim().is_empty());
-    if args.while_paused && !says_why {
-        return Err(Failure::usage("--while-paused needs --reason").into());
-    }
-    let command = Apply { args, env, output, format };
+    says_why(args)?;
+    let command = Apply { args, env, output, format, back: None };
     match args.what.as_slice() {
         [plan] if planfile::is_plan(plan) => command.saved(Path::new(plan), global),
         names if names.iter().any(|name| planfile::is_plan(name)) => {
@@ -42,11 +39,40 @@ pub(crate) fn run(args: &ApplyArgs, global: &Global, env: &Env, output: &Output)
     }
 }
 
+/// Goes back to the last applied commit: plans, shows, saves, asks and applies.
+pub(crate) fn back(
+    args: &ApplyArgs,
+    out: Option<&Path>,
+    global: &Global,
+    env: &Env,
+    output: &Output,
+) -> Result<Exit, Stop> {
+    let format = output.format(FORMATS)?;
+    says_why(args)?;
+    Apply { args, env, output, format, back: Some(Back { out }) }.sources(&args.what, global)
+}
+
+/// An apply while a Source is paused says why.
+fn says_why(args: &ApplyArgs) -> Result<(), Failure> {
+    let says_why = args.permissions.reason.as_deref().is_some_and(|reason| !reason.trim().is_empty());
+    if args.while_paused && !says_why {
+        return Err(Failure::usage("--while-paused needs --reason"));
+    }
+    Ok(())
+}
+
+/// The way back to the last applied commit.
+struct Back<'a> {
+    /// Where the plan is saved.
+    out: Option<&'a Path>,
+}
+
 struct Apply<'a> {
     args: &'a ApplyArgs,
     env: &'a Env,
     output: &'a Output,
     format: Format,
+    back: Option<Back<'a>>,
 }
 
 impl Apply<'_> {
@@ -80,7 +106,9 @@ impl Apply<'_> {
 
     /// Plans, shows, asks, applies.
     fn sources(&self, names: &[String], global: &Global) -> Result<Exit, Stop> {
-        let asks = !self.args.yes && self.args.expect.is_none();
+        let saves_only = self.back.as_ref().is_some_and(|back| back.out.is_some());
+        let decides = self.args.yes || self.args.expect.is_some();
+        let asks = !decides && !saves_only;
         if asks && !(self.env.stdin_is_terminal && self.env.stderr_is_terminal) {
             return Err(Failure::refused("there is no terminal to ask on, so nothing is applied")
                 .hint("review a plan and give its ContentId with --expect, or say --yes")
@@ -92,7 +120,12 @@ impl Apply<'_> {
         };
         let session = Session::open(global, &self.args.fetching, Access::Create, self.env, self.output)?;
         let context = session.context();
-        let request = session.request(names, &self.args.permissions, Vec::new())?;
+        let (names, commits) = match &self.back {
+            None => (names.to_vec(), Vec::new()),
+            Some(_) => session.applied(names)?,
+        };
+        let names = names.as_slice();
+        let request = session.request(names, &self.args.permissions, commits)?;
         let prepared = prepare(&context, request);
         session.quiet();
         session.go_on()?;
@@ -115,6 +148,15 @@ impl Apply<'_> {
         if let Some(expect) = expect.filter(|expect| *expect != plan.content_id) {
             let stop = self.unexpected(plan, &expect)?;
             return self.finish(&session, Some(plan), Err(stop));
+        }
+        if let Some(path) = self.back.as_ref().and_then(|back| back.out) {
+            planfile::write(path, plan)?;
+            self.output.note(&format!("saved: {}", path.display()));
+            if !decides {
+                let next = invocation::apply(global, plan, &[planfile::argument(path)], None);
+                self.output.data(&plan_text(plan, self.format, self.output.color(), Some(&next))?)?;
+                return Ok(Exit::Done);
+            }
         }
         if self.format != Format::Json {
             // An empty line parts the plan from the question or the receipt.
@@ -211,15 +253,18 @@ impl Apply<'_> {
         if rejection.faults().any(|fault| fault.rule == LOCKED) {
             return;
         }
-        let sources = plan.map(|plan| plan.sources.as_slice()).unwrap_or_default();
+        let (sources, commits) = match plan {
+            Some(plan) => plan.sources.iter().map(|s| (s.name.to_string(), s.commit.to_string())).unzip(),
+            None => session.meant(&self.args.what, self.back.is_some()),
+        };
         let entry = HistoryEntry {
             id: session.new_apply().to_string(),
             at: session.context().clock.now(),
             actor: self.env.user.clone(),
             claimed: false,
             operation: "refused".to_owned(),
-            sources: sources.iter().map(|source| source.name.to_string()).collect(),
-            commits: sources.iter().map(|source| source.commit.to_string()).collect(),
+            sources,
+            commits,
             plan: plan.map(|plan| plan.plan_id.clone()),
             result: rejection.faults().next().map_or("refused", |fault| fault.rule.as_str()).to_owned(),
             objects: Vec::new(),

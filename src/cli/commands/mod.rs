@@ -3,6 +3,7 @@
 mod apply;
 mod completions;
 mod control;
+mod drift;
 mod explain;
 mod history;
 mod init;
@@ -11,8 +12,10 @@ mod object;
 mod plan;
 mod rename;
 mod render;
+mod repair;
 mod show;
 mod source;
+mod status;
 mod verify;
 
 use super::args::{Cli, Command, Format, Global, SourceCommand};
@@ -37,8 +40,11 @@ pub(crate) fn run(cli: &Cli, env: &Env, output: &Output) -> Result<Exit, Stop> {
         Command::Show { plan } => show::run(plan, global, output),
         Command::Verify(args) => verify::run(args, global, env, output),
         Command::Apply(args) => apply::run(args, global, env, output),
+        Command::Repair(args) => repair::run(args, global, env, output),
         Command::Render(args) => render::run(args, global, env, output),
         Command::Explain { rule } => explain::run(rule.as_deref(), output),
+        Command::Status(args) => status::run(args, global, env, output),
+        Command::Drift(args) => drift::run(args, global, env, output),
         Command::History(args) => history::run(args, global, env, output),
         Command::Source { command } => source_command(command, global, env, output),
         Command::Object { command } => object::run(command, global, env, output),

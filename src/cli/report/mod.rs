@@ -1,7 +1,9 @@
 //! A refusal as people and machines read it: every fault at its place, with its source line, a caret and a hint.
 
+pub(crate) mod drift;
 mod json;
 mod receipt;
+pub(crate) mod status;
 #[cfg(test)]
 mod tests;
 mod text;

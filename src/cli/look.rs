@@ -1,0 +1,147 @@
+//! What `status` and `drift` look at: Sources as they are now, and again whenever something changed.
+
+use std::time::{Duration, Instant};
+
+use super::args::{Fetching, Global, InspectArgs};
+use super::env::Env;
+use super::exit::{Failure, Stop};
+use super::output::Output;
+use super::session::Session;
+use crate::apply::seen_commit;
+use crate::base::clock::Moment;
+use crate::base::ids::{CommitId, TargetIdentity};
+use crate::base::resource::ResourceId;
+use crate::drift::{Inspection, Refusal, inspect, last_refusal};
+use crate::source::spec::SourceSpec;
+use crate::target::sqlite::Access;
+use crate::target::{Reader, Target, TargetKind};
+
+/// One look at the target.
+pub(crate) struct Look<'s> {
+    /// What stands behind.
+    pub kind: TargetKind,
+    /// Which target.
+    pub identity: TargetIdentity,
+    /// Its version: another after every commit to it.
+    pub version: Option<String>,
+    /// The Sources, in the configuration's order.
+    pub sources: Vec<Seen<'s>>,
+}
+
+/// One Source as it was seen.
+pub(crate) struct Seen<'s> {
+    /// Its specification.
+    pub spec: &'s SourceSpec,
+    /// What was found; `None` if it never was applied here.
+    pub found: Option<Inspection>,
+    /// The newest commit that is known of its ref, and when it was fetched; or why none is.
+    pub seen: Result<(CommitId, Option<Moment>), String>,
+    /// What was refused of it last, if nothing was applied since.
+    pub refusal: Option<Refusal>,
+}
+
+/// Looks again and again, if that was asked for.
+pub(crate) struct Watcher<'a> {
+    session: Session,
+    names: Vec<String>,
+    ids: Vec<ResourceId>,
+    args: &'a InspectArgs,
+}
+
+/// What tells two looks apart without reading objects.
+type Key = (Option<String>, Vec<Option<CommitId>>);
+
+impl<'a> Watcher<'a> {
+    /// Opens the target for reading.
+    pub(crate) fn open(args: &'a InspectArgs, global: &Global, env: &Env, output: &Output) -> Result<Self, Stop> {
+        let fetching = Fetching { offline: args.fetching.offline };
+        let session = Session::open(global, &fetching, Access::Read, env, output)?;
+        let (ids, names): (Vec<String>, Vec<String>) = args.what.iter().cloned().partition(|word| word.contains('/'));
+        let parsed = ids.iter().map(|id| ResourceId::parse(id).map_err(|e| Failure::usage(e.to_string())));
+        let ids = parsed.collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { session, names, ids, args })
+    }
+
+    /// The resources that were named; none is all.
+    pub(crate) fn is_shown(&self, id: &ResourceId) -> bool {
+        self.ids.is_empty() || self.ids.contains(id)
+    }
+
+    /// Whether resources were named.
+    pub(crate) fn has_ids(&self) -> bool {
+        !self.ids.is_empty()
+    }
+
+    /// Shows one look, or one after every change until somebody asks to stop. `show` tells what the exit code is of.
+    pub(crate) fn run(&self, mut show: impl FnMut(&Look<'_>) -> Result<bool, Stop>) -> Result<bool, Stop> {
+        let (mut last, mut pending): (Option<Key>, bool) = (None, false);
+        loop {
+            let reader = self.session.target().reader()?;
+            let specs = self.session.chosen(&self.names)?;
+            let key = self.key(reader.as_ref(), &specs)?;
+            // A target that can't say whether it changed is looked at every time.
+            if key.0.is_none() || last.as_ref() != Some(&key) {
+                pending = show(&self.look(reader.as_ref(), &specs)?)?;
+                last = Some(key);
+            }
+            drop(reader);
+            if !self.args.watch || !self.wait() {
+                return Ok(pending);
+            }
+        }
+    }
+
+    fn key(&self, reader: &dyn Reader, specs: &[&SourceSpec]) -> Result<Key, Stop> {
+        let context = self.session.context();
+        let seen = |spec: &&SourceSpec| seen_commit(&context, spec).ok().map(|(commit, _)| commit);
+        Ok((reader.revision()?, specs.iter().map(seen).collect()))
+    }
+
+    fn look<'s>(&'s self, reader: &dyn Reader, specs: &[&'s SourceSpec]) -> Result<Look<'s>, Stop> {
+        let context = self.session.context();
+        let known = reader.sources()?;
+        let mut sources = Vec::new();
+        for spec in specs {
+            let record = known.iter().find(|record| record.name == spec.name && record.removed_at.is_none());
+            let found = record.map(|record| inspect(&context, spec, record, &known, reader)).transpose()?;
+            sources.push(Seen {
+                spec,
+                found,
+                seen: seen_commit(&context, spec).map_err(|error| error.to_string()),
+                refusal: last_refusal(reader, &spec.name)?,
+            });
+        }
+        self.session.quiet();
+        let unknown: Vec<&ResourceId> = self.ids.iter().filter(|id| !sources.iter().any(|s| s.has(id))).collect();
+        if let Some(first) = unknown.first() {
+            return Err(Failure::refused(format!("none of these Sources declares or owns {first}"))
+                .hint("holdfast source list names all Sources of the target; holdfast object get shows any object")
+                .into());
+        }
+        Ok(Look { kind: context.target.kind(), identity: reader.identity()?, version: reader.revision()?, sources })
+    }
+
+    /// Waits one interval; whether to go on.
+    fn wait(&self) -> bool {
+        const STEP: Duration = Duration::from_millis(50);
+        let began = Instant::now();
+        while !self.session.is_interrupted() {
+            let rest = self.args.interval.saturating_sub(began.elapsed());
+            if rest.is_zero() {
+                return true;
+            }
+            std::thread::sleep(rest.min(STEP));
+        }
+        false
+    }
+}
+
+impl Seen<'_> {
+    /// Whether the Source declares or owns a resource.
+    fn has(&self, id: &ResourceId) -> bool {
+        self.found.as_ref().is_some_and(|found| {
+            found.inventory.rows.contains_key(id)
+                || found.declared.as_ref().is_ok_and(|declared| declared.binary_search(id).is_ok())
+        })
+    }
+}

@@ -1,0 +1,171 @@
+//! Synced and Healthy as people and machines read them.
+
+use serde_json::{Map, Value, json};
+
+use super::drift::{id, moment, target};
+use crate::base::clock::Moment;
+use crate::base::columns::Columns;
+use crate::base::resource::ResourceId;
+use crate::base::text::{escape, shorten};
+use crate::cli::look::{Look, Seen};
+use crate::drift::{Answer, ObjectStatus, SourceStatus, Verdict, status};
+
+/// A message in a cell is cut at so many characters; JSON has it whole.
+const CELL: usize = 100;
+
+/// The answers of every Source, with the objects that are shown.
+pub(crate) fn statuses(look: &Look<'_>, shown: &dyn Fn(&ResourceId) -> bool) -> Vec<SourceStatus> {
+    let of = |source: &Seen<'_>| {
+        let Some(found) = &source.found else { return never() };
+        let seen = source.seen.as_ref().ok().map(|(commit, _)| commit);
+        let mut all = status(found, look.kind, seen, source.refusal.as_ref());
+        all.objects.retain(|object| shown(&object.id));
+        all
+    };
+    look.sources.iter().map(of).collect()
+}
+
+fn never() -> SourceStatus {
+    SourceStatus {
+        synced: Verdict::new(Answer::False, "NeverApplied", "it was never applied here", None),
+        healthy: Verdict::new(Answer::Unknown, "NeverApplied", "it has no objects here", None),
+        objects: Vec::new(),
+    }
+}
+
+/// Whether a Source, or where resources were named one of them, is not Synced.
+pub(crate) fn is_pending(all: &[SourceStatus], by_object: bool) -> bool {
+    let not_synced = |verdict: &Verdict| verdict.answer != Answer::True;
+    if by_object {
+        return all.iter().flat_map(|source| &source.objects).any(|object| not_synced(&object.synced));
+    }
+    all.iter().any(|source| not_synced(&source.synced))
+}
+
+/// The document of `-o json`.
+pub(crate) fn json(look: &Look<'_>, all: &[SourceStatus]) -> Value {
+    let sources: Vec<Value> =
+        look.sources.iter().zip(all).map(|(source, status)| source_json(source, status)).collect();
+    json!({ "formatVersion": 1, "target": target(look), "sources": sources })
+}
+
+fn source_json(source: &Seen<'_>, status: &SourceStatus) -> Value {
+    let mut map = Map::new();
+    let mut put = |key: &str, value: Value| {
+        if !value.is_null() {
+            map.insert(key.to_owned(), value);
+        }
+    };
+    put("name", json!(source.spec.name));
+    put("synced", verdict(&status.synced));
+    put("healthy", verdict(&status.healthy));
+    match &source.seen {
+        Ok((commit, at)) => {
+            put("seenCommit", json!(commit));
+            put("seenAt", json!(at.map(Moment::rfc3339)));
+        }
+        Err(text) => put("seenError", json!(text)),
+    }
+    if let Some(found) = &source.found {
+        let record = &found.record;
+        put("id", json!(record.id));
+        put("appliedCommit", json!(record.commit));
+        put("appliedAt", json!(record.applied_at.rfc3339()));
+        put("apply", json!(record.apply));
+        put("kept", json!(found.kept()));
+        let left = found.left_alone.iter().map(|w| json!({"id": w.id, "path": w.path, "text": w.text}));
+        put("leftAlone", left.collect());
+    }
+    if let Some(refusal) = &source.refusal {
+        put(
+            "refused",
+            json!({"entry": refusal.entry, "at": refusal.at.rfc3339(), "who": refusal.actor, "commit": refusal.commit,
+                   "rules": refusal.rules, "text": refusal.message}),
+        );
+    }
+    put("objects", status.objects.iter().map(object_json).collect());
+    Value::Object(map)
+}
+
+fn object_json(object: &ObjectStatus) -> Value {
+    json!({
+        "id": object.id,
+        "uid": object.uid,
+        "version": object.version,
+        "commit": object.commit,
+        "synced": verdict(&object.synced),
+        "healthy": verdict(&object.healthy),
+    })
+}
+
+fn verdict(verdict: &Verdict) -> Value {
+    json!({
+        "status": verdict.answer.as_str(),
+        "reason": verdict.reason,
+        "message": verdict.message,
+        "since": verdict.since.map(Moment::rfc3339),
+    })
+}
+
+/// For people: every Source, and the objects that are not both Synced and Healthy, or `all`.
+pub(crate) fn text(look: &Look<'_>, all_sources: &[SourceStatus], all: bool) -> String {
+    let mut columns = Columns::new(["SOURCE", "SYNCED", "HEALTHY", "SEEN", "APPLIED", "SINCE", "WHY"]);
+    for (source, status) in look.sources.iter().zip(all_sources) {
+        let applied = source.found.as_ref().map(|found| found.record.commit.short().to_owned());
+        columns.push([
+            source.spec.name.to_string(),
+            answer(&status.synced),
+            answer(&status.healthy),
+            source.seen.as_ref().map_or_else(|_| "(not read)".to_owned(), |(commit, _)| commit.short().to_owned()),
+            applied.unwrap_or_default(),
+            moment(status.synced.since),
+            why(&status.synced, &status.healthy),
+        ]);
+    }
+    let mut lines = columns.lines();
+    let mut objects = Columns::new(["SOURCE", "OBJECT", "SYNCED", "HEALTHY", "SINCE", "WHY"]);
+    let (mut rows, mut fine) = (0, 0);
+    for (source, status) in look.sources.iter().zip(all_sources) {
+        for object in &status.objects {
+            if !all && object.synced.answer == Answer::True && object.healthy.answer == Answer::True {
+                fine += 1;
+                continue;
+            }
+            rows += 1;
+            objects.push([
+                source.spec.name.to_string(),
+                id(&object.id),
+                answer(&object.synced),
+                answer(&object.healthy),
+                moment(object.synced.since.or(object.healthy.since)),
+                why(&object.synced, &object.healthy),
+            ]);
+        }
+    }
+    if rows > 0 {
+        lines.push(String::new());
+        lines.extend(objects.lines());
+    }
+    if fine > 0 {
+        let text = if fine == 1 { "1 object is".to_owned() } else { format!("{fine} objects are") };
+        lines.extend([String::new(), format!("{text} both Synced and Healthy (-v lists all)")]);
+    }
+    let version = look.version.as_ref().map_or_else(String::new, |version| format!(", version {}", escape(version)));
+    lines.extend([String::new(), format!("target {}{version}", look.identity)]);
+    lines.join("\n") + "\n"
+}
+
+/// The answer, with its reason where it isn't yes.
+fn answer(verdict: &Verdict) -> String {
+    match verdict.answer {
+        Answer::True => verdict.answer.as_str().to_owned(),
+        other => format!("{} ({})", other.as_str(), escape(&verdict.reason)),
+    }
+}
+
+fn why(synced: &Verdict, healthy: &Verdict) -> String {
+    let not = [synced, healthy].into_iter().filter(|verdict| verdict.answer != Answer::True);
+    let mut all: Vec<&str> = not.map(|verdict| verdict.message.as_str()).collect();
+    all.dedup();
+    escape(&shorten(&all.join("; "), CELL)).into_owned()
+}

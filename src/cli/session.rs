@@ -160,7 +160,7 @@ impl Session {
     ///
     /// # Errors
     /// If a named one never was, or the target can't be read.
-    pub(crate) fn applied(&self, names: &[String]) -> Result<(Vec<String>, Vec<(SourceName, CommitId)>), Stop> {
+    pub(crate) fn applied(&self, names: &[String]) -> Result<Vec<(SourceName, CommitId)>, Stop> {
         let records = self.target.reader()?.sources()?;
         let mut commits = Vec::new();
         for spec in self.chosen(names)? {
@@ -178,13 +178,14 @@ impl Session {
         if commits.is_empty() {
             return Err(Failure::refused("no Source of the configuration was applied here yet").into());
         }
-        Ok((commits.iter().map(|(name, _)| name.to_string()).collect(), commits))
+        Ok(commits)
     }
 
     /// The Sources that a command meant, and for each the commit, as far as it is known: for the operation log.
     pub(crate) fn meant(&self, names: &[String], applied: bool) -> (Vec<String>, Vec<String>) {
         if applied {
-            let commits = self.applied(names).map(|(_, commits)| commits).unwrap_or_default();
+            // What can't be read now has no place in the log either.
+            let commits = self.applied(names).unwrap_or_default();
             return commits.into_iter().map(|(name, commit)| (name.to_string(), commit.to_string())).unzip();
         }
         let commit = |spec: &SourceSpec| match &self.reference {

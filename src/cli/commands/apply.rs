@@ -122,7 +122,10 @@ impl Apply<'_> {
         let context = session.context();
         let (names, commits) = match &self.back {
             None => (names.to_vec(), Vec::new()),
-            Some(_) => session.applied(names)?,
+            Some(_) => {
+                let commits = session.applied(names)?;
+                (commits.iter().map(|(name, _)| name.to_string()).collect(), commits)
+            }
         };
         let names = names.as_slice();
         let request = session.request(names, &self.args.permissions, commits)?;

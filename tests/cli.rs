@@ -111,6 +111,28 @@ fn help_and_version_go_to_stdout() {
 }
 
 #[test]
+fn help_of_a_command_is_the_same_whichever_way_it_is_asked_for() {
+    let here = folder();
+    for words in [&[][..], &["plan"], &["source", "list"]] {
+        let flag: Vec<&str> = words.iter().copied().chain(["--help"]).collect();
+        let word: Vec<&str> = ["help"].iter().chain(words).copied().collect();
+        let (flag, word) = (run(here.path(), &flag), run(here.path(), &word));
+        assert_eq!((code(&word), out(&word)), (0, out(&flag)));
+    }
+    assert_eq!(code(&run(here.path(), &["help", "bogus"])), 2);
+    assert!(!out(&run(here.path(), &["man"])).contains("holdfast-help"));
+}
+
+#[test]
+fn an_unknown_rule_is_answered_with_the_nearest() {
+    let here = folder();
+    let wrong = run(here.path(), &["explain", "unknwon-field"]);
+    assert_eq!(code(&wrong), 1);
+    assert!(err(&wrong).contains("did you mean unknown-field?"), "{}", err(&wrong));
+    assert!(!err(&run(here.path(), &["explain", "zzz"])).contains("did you mean"));
+}
+
+#[test]
 fn init_writes_a_configuration_that_reads_and_never_writes_over_one() {
     let here = folder();
     assert_eq!(code(&run(here.path(), &["init"])), 0);

@@ -13,7 +13,7 @@ fn document() -> Value {
         "formatVersion": 1, "planId": "0".repeat(64), "contentId": "0".repeat(64), "createdAt": "2026-01-02T03:04:05Z",
         "target": {"kind": "embedded", "identity": "t-1"},
         "sources": [{"name": "shop", "id": "0d2fbd3e-5b6a-5d2b-8a57-0b4a4a1e2f11", "path": "deploy",
-            "commit": "a".repeat(40), "inventorySerial": 3, "spec": "b".repeat(64)}],
+            "commit": "a".repeat(40), "inventorySerial": 3, "spec": "b".repeat(64), "origin": "e".repeat(64)}],
         "changes": [
             {"action": "update", "id": {"group": "apps", "kind": "Deployment", "namespace": "shop", "name": "web"},
              "source": "shop", "file": "deploy/web.yaml", "line": 1, "wave": 0, "undo": "exact", "admitted": "offline",
@@ -140,6 +140,7 @@ fn the_content_id_leaves_out_commits_serials_and_places() {
     other["sources"][0]["commit"] = json!("c".repeat(40));
     other["sources"][0]["inventorySerial"] = json!(4);
     other["sources"][0]["preview"] = json!(true);
+    other["sources"][0]["origin"] = json!("f".repeat(64));
     other["changes"][0]["file"] = json!("deploy/moved.yaml");
     other["changes"][0]["line"] = json!(7);
     other["warnings"].as_array_mut().unwrap().reverse();

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Brings a git commit to a control plane whole or not at all.
 #[derive(Debug, Parser)]
-#[command(name = "holdfast", version, max_term_width = 100, propagate_version = true, disable_help_subcommand = true)]
+#[command(name = "holdfast", version, max_term_width = 100, propagate_version = true)]
 #[command(after_help = "Examples:
   holdfast init                                   start with a commented holdfast.yaml
   holdfast plan --out shop.plan.json              what would the newest commit change?

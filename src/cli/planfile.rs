@@ -1,5 +1,6 @@
 //! Plan files on disk.
 
+use std::error::Error as _;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -37,9 +38,15 @@ pub(crate) fn write(path: &Path, plan: &PlanDocument) -> Result<(), Failure> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
+    // The system's word without the name that the file has until it is whole.
     let failed = |e: std::io::Error| {
-        Failure::refused(format!("the plan can't be saved as {}: {e}", path.display())).hint("nothing was saved")
+        let why = e.source().map_or_else(|| e.to_string(), ToString::to_string);
+        Failure::refused(format!("the plan can't be saved as {}: {why}", path.display())).hint("nothing was saved")
     };
+    if !folder.is_dir() {
+        let text = format!("the plan can't be saved as {}: there is no folder {}", path.display(), folder.display());
+        return Err(Failure::refused(text).hint("make the folder first; nothing was saved"));
+    }
     let mut file = tempfile::Builder::new().prefix(".holdfast-plan-").tempfile_in(folder).map_err(failed)?;
     file.write_all(&bytes).map_err(failed)?;
     file.as_file().sync_all().map_err(failed)?;

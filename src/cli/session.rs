@@ -11,6 +11,7 @@ use super::target;
 use crate::admission::{Rejection, unknown_waivers};
 use crate::apply::{Context, Interrupt, Request, seen_commit};
 use crate::base::clock::{Clock, Moment};
+use crate::base::fault::Fault;
 use crate::base::ids::{ApplyId, CommitId, SourceName};
 use crate::base::pointer::Pointer;
 use crate::base::resource::GroupKind;
@@ -207,8 +208,9 @@ impl Session {
         let sources = self.chosen(names)?;
         let others = self.sources().filter(|s| !sources.iter().any(|chosen| chosen.name == s.name)).collect();
         let waivers = waivers(permissions)?;
-        if let Some(unknown) = unknown_waivers(&sources, &waivers).first() {
-            return Err(Failure::usage(unknown.text.clone()));
+        let unknown: Vec<String> = unknown_waivers(&sources, &waivers).into_iter().map(said).collect();
+        if !unknown.is_empty() {
+            return Err(Failure::usage(unknown.join("\n")));
         }
         Ok(Request { sources, others, at: self.reference.clone(), commits, grants: grants(permissions)?, waivers })
     }
@@ -280,4 +282,12 @@ fn waivers(given: &Permissions) -> Result<Vec<Waiver>, Failure> {
     let reason = given.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
     let reason = reason.ok_or_else(|| Failure::usage("--waive needs --reason"))?;
     Ok(given.waive.iter().map(|rule| Waiver { rule: rule.clone(), reason: reason.to_owned() }).collect())
+}
+
+/// A fault on one line, with what to do.
+fn said(fault: Fault) -> String {
+    match fault.hint {
+        Some(hint) => format!("{} ({hint})", fault.text),
+        None => fault.text,
+    }
 }

@@ -150,6 +150,12 @@ fn sources(reviewed: &PlanDocument, fresh: &PlanDocument, faults: &mut Vec<Fault
                 old.name
             )));
         }
+        if old.origin != new.origin {
+            faults.push(stale(format!(
+                "Source {}: its repository or path is another than the plan was made from",
+                old.name
+            )));
+        }
         if old.spec != new.spec || old.path != new.path {
             faults
                 .push(stale(format!("Source {}: its configuration is another than the plan was made with", old.name)));

@@ -244,6 +244,8 @@ pub struct SourceEntry {
     pub inventory_serial: u64,
     /// Digest of its specification.
     pub spec: Digest,
+    /// Digest of its repository and path.
+    pub origin: Digest,
     /// The commit is not reachable from the Source's ref: applying it needs `--allow-unmerged`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub preview: bool,

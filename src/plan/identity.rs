@@ -30,8 +30,9 @@ pub fn unnamed() -> Digest {
 pub fn name(plan: &PlanDocument) -> Result<(PlanId, ContentId), NoForm> {
     let changes = all(&plan.changes, |change| change_forms(change, &plan.sources))?;
     let unchanged = all(&plan.unchanged, |entry| Ok((unchanged_form(entry), Vec::new())))?;
-    let sources =
-        all(&plan.sources, |source| stripped(source, &["commit", "applied", "inventorySerial", "preview", "rewind"]))?;
+    let sources = all(&plan.sources, |source| {
+        stripped(source, &["commit", "applied", "inventorySerial", "origin", "preview", "rewind"])
+    })?;
     let mut warnings = all(&plan.warnings, |warning| stripped(warning, &["file", "line"]))?;
     let allowances = serde_json::to_value(&plan.allowances)?;
     let summary = serde_json::to_value(plan.summary)?;

@@ -172,6 +172,7 @@ fn source_entry(input: &SourceInput<'_>) -> SourceEntry {
         applied: input.record.map(|r| r.commit.clone()),
         inventory_serial: input.inventory.serial,
         spec: input.spec.digest(),
+        origin: input.spec.origin(),
         preview: input.facts.preview,
         rewind: input.facts.rewind,
         rebinds: input.rebinds,

@@ -13,7 +13,7 @@ mod formats;
 mod limits;
 pub mod meaning;
 pub mod names;
-mod nearest;
+pub(crate) mod nearest;
 mod node;
 mod path;
 pub mod quantity;

@@ -2,7 +2,7 @@
 
 /// The name nearest to a wrong one, if one is near: equal but for case, few edits away for its length, or the wrong one
 /// begins with it (`specs2` for `spec`).
-pub(super) fn of<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn of<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong_low = wrong.to_ascii_lowercase();
     let most = 1 + wrong_low.chars().count() / 4;
     let mut best: Option<(usize, &'a str)> = None;

@@ -69,6 +69,11 @@ pub(super) fn of_spec(spec: &SourceSpec) -> Digest {
     }))
 }
 
+/// Where a Source's commits come from.
+pub(super) fn of_origin(spec: &SourceSpec) -> Digest {
+    of_value(&json!({"form": FORM, "repository": spec.repository.named(), "path": spec.path.as_bytes()}))
+}
+
 fn texts<T: ToString>(items: impl IntoIterator<Item = T>) -> Vec<String> {
     items.into_iter().map(|item| item.to_string()).collect()
 }

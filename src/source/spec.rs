@@ -266,4 +266,9 @@ impl SourceSpec {
     pub fn digest(&self) -> Digest {
         super::digest::of_spec(self)
     }
+
+    /// The digest of where the commits come from, repository and path: a plan's binding holds it, and no URL.
+    pub fn origin(&self) -> Digest {
+        super::digest::of_origin(self)
+    }
 }

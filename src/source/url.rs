@@ -11,6 +11,8 @@ pub use super::mask::mask;
 pub struct RepositoryUrl {
     fetch: String,
     normalised: String,
+    /// As the configuration names it: normalised, but for a relative path, which stays one.
+    named: String,
     local: Option<PathBuf>,
     kind: UrlKind,
 }
@@ -70,7 +72,7 @@ impl RepositoryUrl {
             None if is_helper(text) => Err(BadUrl::Scheme(mask(text))),
             None => match short_ssh(text) {
                 Some((user, host, path)) => Self::from_short_ssh(text, user, host, path),
-                None => Ok(Self::path(&base.join(text))),
+                None => Ok(Self { named: name_of_path(Path::new(text)), ..Self::path(&base.join(text)) }),
             },
         }
     }
@@ -88,6 +90,11 @@ impl RepositoryUrl {
     /// What a Source is bound to: the same for the spellings of one repository.
     pub fn normalised(&self) -> &str {
         &self.normalised
+    }
+
+    /// How a plan names it: the same on every machine that has the configuration, a relative path included.
+    pub(super) fn named(&self) -> &str {
+        &self.named
     }
 
     /// What git is asked for.
@@ -108,7 +115,7 @@ impl RepositoryUrl {
         let port = url.port().map(|p| format!(":{p}")).unwrap_or_default();
         let query = url.query().map(|q| format!("?{q}")).unwrap_or_default();
         let normalised = format!("{}://{host}{port}{}{query}", url.scheme(), strip_git(url.path()));
-        Ok(Self { fetch: url.to_string(), normalised, local: None, kind: UrlKind::Https })
+        Ok(Self::remote(url.to_string(), normalised, UrlKind::Https))
     }
 
     fn ssh(text: &str) -> Result<Self, BadUrl> {
@@ -122,7 +129,7 @@ impl RepositoryUrl {
         let port = url.port().filter(|p| *p != 22).map(|p| format!(":{p}")).unwrap_or_default();
         let normalised = format!("ssh://{user}{}{port}{}", host.to_ascii_lowercase(), strip_git(url.path()));
         let fetch = format!("ssh{}", &text[text.find("://").unwrap_or(0)..]);
-        Ok(Self { fetch, normalised, local: None, kind: UrlKind::Ssh })
+        Ok(Self::remote(fetch, normalised, UrlKind::Ssh))
     }
 
     fn from_short_ssh(text: &str, user: Option<&str>, host: &str, path: &str) -> Result<Self, BadUrl> {
@@ -135,7 +142,7 @@ impl RepositoryUrl {
         let user = user.map(|u| format!("{u}@")).unwrap_or_default();
         let slash = if path.starts_with('/') { "" } else { "/" };
         let normalised = format!("ssh://{user}{}{}", host.to_ascii_lowercase(), strip_git(&format!("{slash}{path}")));
-        Ok(Self { fetch: text.to_owned(), normalised, local: None, kind: UrlKind::Ssh })
+        Ok(Self::remote(text.to_owned(), normalised, UrlKind::Ssh))
     }
 
     fn file(text: &str) -> Result<Self, BadUrl> {
@@ -147,11 +154,20 @@ impl RepositoryUrl {
         url.to_file_path().map(|p| Self::path(&p)).map_err(|()| BadUrl::Malformed(mask(text)))
     }
 
+    fn remote(fetch: String, normalised: String, kind: UrlKind) -> Self {
+        Self { fetch, named: normalised.clone(), normalised, local: None, kind }
+    }
+
     fn path(path: &Path) -> Self {
         let path = tidy(path);
-        let top = if path.file_name().is_some_and(|n| n == ".git") { path.parent().unwrap_or(&path) } else { &path };
-        let normalised = format!("file://{}", top.display());
-        Self { fetch: path.display().to_string(), normalised, local: Some(path), kind: UrlKind::Local }
+        let normalised = name_of_path(&path);
+        Self {
+            fetch: path.display().to_string(),
+            named: normalised.clone(),
+            normalised,
+            local: Some(path),
+            kind: UrlKind::Local,
+        }
     }
 }
 
@@ -211,6 +227,13 @@ pub(super) fn short_ssh(text: &str) -> Option<(Option<&str>, &str, &str)> {
 fn strip_git(path: &str) -> &str {
     let path = path.trim_end_matches('/');
     path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/')
+}
+
+/// Without the `.git` of a work tree, and without what means nothing.
+fn name_of_path(path: &Path) -> String {
+    let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
+    let top = if path.file_name().is_some_and(|n| n == ".git") { path.parent().unwrap_or(&path) } else { &path };
+    format!("file://{}", top.display())
 }
 
 /// Takes `.` and `..` out by their text alone: a binding must not depend on what links point to today.

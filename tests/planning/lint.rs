@@ -151,6 +151,7 @@ const BROKEN: &[(&str, Edit, &str)] = &[
         "which isn't planned",
     ),
     ("another commit", |p| p["sources"][0]["commit"] = "9".repeat(40).into(), "doesn't name the Sources"),
+    ("another origin", |p| p["sources"][1]["origin"] = "a".repeat(64).into(), "doesn't name the Sources"),
     ("another serial", |p| p["sources"][1]["inventorySerial"] = 77.into(), "doesn't name the Sources"),
     ("a Source bound anew unasked", |p| p["sources"][1]["rebinds"] = true.into(), "would be bound anew unasked"),
     ("another target", |p| p["target"]["identity"] = "x".into(), "another format or target"),

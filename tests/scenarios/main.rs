@@ -12,6 +12,7 @@ mod hold;
 mod lab;
 mod limits;
 mod moves;
+mod plan_files;
 mod real_sets;
 mod renames;
 mod repair;

@@ -25,7 +25,7 @@ pub(crate) fn empty() -> Value {
         "formatVersion": 1, "planId": "0".repeat(64), "contentId": "0".repeat(64), "createdAt": "2026-01-02T03:04:05Z",
         "target": {"kind": "embedded", "identity": "0c1d1d1e-8a4c-4f0e-9c55-1f2f3a4b5c6d"},
         "sources": [{"name": "shop", "id": "0d2fbd3e-5b6a-5d2b-8a57-0b4a4a1e2f11", "path": "deploy",
-            "commit": "a".repeat(40), "applied": "b".repeat(40), "inventorySerial": 3, "spec": "c".repeat(64)}],
+            "commit": "a".repeat(40), "applied": "b".repeat(40), "inventorySerial": 3, "spec": "c".repeat(64), "origin": "e".repeat(64)}],
         "changes": [], "unchanged": [], "warnings": [], "summary": {}, "allowances": {}, "waivers": [],
     })
 }

@@ -7,6 +7,7 @@ use crate::base::columns::Columns;
 use crate::cli::args::Format;
 use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::output::Output;
+use crate::schema::nearest;
 
 /// Says what a rule asks, or lists all rules.
 pub(crate) fn run(rule: Option<&str>, output: &Output) -> Result<Exit, Stop> {
@@ -16,7 +17,11 @@ pub(crate) fn run(rule: Option<&str>, output: &Output) -> Result<Exit, Stop> {
         return Ok(Exit::Done);
     };
     let Some(doc) = catalogue::find(id) else {
-        return Err(Failure::refused(format!("there is no rule {id:?}")).hint("holdfast explain lists all").into());
+        let hint = match nearest::of(id, catalogue::all().map(|doc| doc.id)) {
+            Some(meant) => format!("did you mean {meant}? holdfast explain lists all"),
+            None => "holdfast explain lists all".to_owned(),
+        };
+        return Err(Failure::refused(format!("there is no rule {id:?}")).hint(hint).into());
     };
     match format {
         Format::Json => output.json(&with_version(described(doc)))?,

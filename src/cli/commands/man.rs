@@ -19,5 +19,6 @@ pub(crate) fn run(output: &Output) -> Result<Exit, Stop> {
 /// A page of a command and those of the commands below it; they are named `holdfast-plan` and so on.
 fn page(command: &Command, text: &mut Vec<u8>) -> std::io::Result<()> {
     clap_mangen::Man::new(command.clone()).render(text)?;
-    command.get_subcommands().try_for_each(|below| page(below, text))
+    // What `help` says of a command is that command's own page.
+    command.get_subcommands().filter(|below| below.get_name() != "help").try_for_each(|below| page(below, text))
 }

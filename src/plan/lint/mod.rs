@@ -122,6 +122,7 @@ fn is_of_these_sources(beside: &Beside<'_>, broken: &mut Vec<String>) {
                 && entry.commit == input.facts.commit
                 && entry.inventory_serial == input.inventory.serial
                 && entry.spec == input.spec.digest()
+                && entry.origin == input.spec.origin()
                 && entry.rebinds == input.rebinds
         });
     if !same {

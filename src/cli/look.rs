@@ -7,11 +7,12 @@ use super::env::Env;
 use super::exit::{Failure, Stop};
 use super::output::Output;
 use super::session::Session;
-use crate::apply::seen_commit;
+use crate::apply::{seen_commit, source_id};
 use crate::base::clock::Moment;
 use crate::base::ids::{CommitId, TargetIdentity};
 use crate::base::resource::ResourceId;
 use crate::drift::{Inspection, Refusal, inspect, last_refusal};
+use crate::inventory::{LoopRecord, Pause, Pin};
 use crate::source::spec::SourceSpec;
 use crate::target::sqlite::Access;
 use crate::target::{Reader, Target, TargetKind};
@@ -38,6 +39,12 @@ pub(crate) struct Seen<'s> {
     pub seen: Result<(CommitId, Option<Moment>), String>,
     /// What was refused of it last, if nothing was applied since.
     pub refusal: Option<Refusal>,
+    /// The pause that holds.
+    pub pause: Option<Pause>,
+    /// The pin that holds.
+    pub pin: Option<Pin>,
+    /// What the loop remembers.
+    pub record: LoopRecord,
 }
 
 /// Looks again and again, if that was asked for.
@@ -49,7 +56,16 @@ pub(crate) struct Watcher<'a> {
 }
 
 /// What tells two looks apart without reading objects.
-type Key = (Option<String>, Vec<Option<CommitId>>);
+type Key = (Option<String>, Vec<SourceKey>);
+
+/// What of one Source changes without the target's revision.
+#[derive(PartialEq)]
+struct SourceKey {
+    seen: Option<CommitId>,
+    paused: bool,
+    pinned: bool,
+    record: LoopRecord,
+}
 
 impl<'a> Watcher<'a> {
     /// Opens the target for reading.
@@ -93,22 +109,38 @@ impl<'a> Watcher<'a> {
 
     fn key(&self, reader: &dyn Reader, specs: &[&SourceSpec]) -> Result<Key, Stop> {
         let context = self.session.context();
-        let seen = |spec: &&SourceSpec| seen_commit(&context, spec).ok().map(|(commit, _)| commit);
-        Ok((reader.revision()?, specs.iter().map(seen).collect()))
+        let (identity, known, now) = (reader.identity()?, reader.sources()?, self.session.now());
+        let one = |spec: &&SourceSpec| -> Result<SourceKey, Stop> {
+            let id = source_id(&identity, &spec.name, &known);
+            let controls = reader.controls(&id)?;
+            Ok(SourceKey {
+                seen: seen_commit(&context, spec).ok().map(|(commit, _)| commit),
+                paused: controls.paused(now).is_some(),
+                pinned: controls.pinned(now).is_some(),
+                record: reader.loop_record(&id)?,
+            })
+        };
+        Ok((reader.revision()?, specs.iter().map(one).collect::<Result<_, _>>()?))
     }
 
     fn look<'s>(&'s self, reader: &dyn Reader, specs: &[&'s SourceSpec]) -> Result<Look<'s>, Stop> {
         let context = self.session.context();
-        let known = reader.sources()?;
+        let (identity, known, now) = (reader.identity()?, reader.sources()?, self.session.now());
         let mut sources = Vec::new();
         for spec in specs {
             let record = known.iter().find(|record| record.name == spec.name && record.removed_at.is_none());
             let found = record.map(|record| inspect(&context, spec, record, &known, reader)).transpose()?;
+            let id = source_id(&identity, &spec.name, &known);
+            let (controls, record) = (reader.controls(&id)?, reader.loop_record(&id)?);
+            let refusals = [last_refusal(reader, &spec.name)?, record.refusal.as_ref().map(Refusal::of_loop)];
             sources.push(Seen {
                 spec,
                 found,
                 seen: seen_commit(&context, spec).map_err(|error| error.to_string()),
-                refusal: last_refusal(reader, &spec.name)?,
+                refusal: refusals.into_iter().flatten().max_by_key(|refusal| refusal.at),
+                pause: controls.paused(now).cloned(),
+                pin: controls.pinned(now).cloned(),
+                record,
             });
         }
         self.session.quiet();
@@ -118,7 +150,7 @@ impl<'a> Watcher<'a> {
                 .hint("holdfast source list names all Sources of the target; holdfast object get shows any object")
                 .into());
         }
-        Ok(Look { kind: context.target.kind(), identity: reader.identity()?, version: reader.revision()?, sources })
+        Ok(Look { kind: context.target.kind(), identity, version: reader.revision()?, sources })
     }
 
     /// Waits one interval; whether to go on.

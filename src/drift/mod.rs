@@ -27,7 +27,7 @@ pub use finding::{Drifted, DriftedField, Origin, RECURRING};
 pub use inspect::{Inspection, NotRead, inspect};
 pub use refusal::{Refusal, last_refusal};
 pub use standing::{Standing, standing};
-pub use status::{Answer, ObjectStatus, SourceStatus, Verdict, status};
+pub use status::{Answer, Beside, ObjectStatus, SourceStatus, Verdict, status};
 
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::base::clock::Moment;
 use crate::base::ids::{CommitId, SourceName};
+use crate::inventory::LoopRefusal;
 use crate::target::{History, Reader, TargetError};
 
 /// So far back a refusal is looked for.
@@ -12,7 +13,7 @@ const ENTRIES: usize = 500;
 /// The last refusal of a Source, with nothing applied since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The entry of the operation log.
+    /// The entry of the operation log; empty if the loop alone knows.
     pub entry: String,
     /// When.
     pub at: Moment,
@@ -27,6 +28,18 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// The loop's own, which it keeps in its record.
+    pub fn of_loop(refusal: &LoopRefusal) -> Self {
+        Self {
+            entry: String::new(),
+            at: refusal.since,
+            actor: "holdfast run".to_owned(),
+            commit: refusal.commit.clone(),
+            rules: vec![refusal.rule.clone()],
+            message: refusal.text.clone(),
+        }
+    }
+
     /// Whether it was of this commit. One that came before the commit was known isn't.
     pub fn is_of(&self, commit: &CommitId) -> bool {
         self.commit.as_ref() == Some(commit)

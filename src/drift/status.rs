@@ -8,6 +8,7 @@ use crate::base::clock::Moment;
 use crate::base::ids::{CommitId, ObjectUid};
 use crate::base::resource::ResourceId;
 use crate::health::{State, health};
+use crate::inventory::{LoopWaiting, Pin};
 use crate::target::{Live, TargetKind};
 
 /// An answer to a question of yes or no.
@@ -80,18 +81,27 @@ pub struct SourceStatus {
     pub objects: Vec<ObjectStatus>,
 }
 
-/// Answers for one Source that was applied. `seen` is the newest commit of its ref that is known, and what was refused of
-/// it last, if nothing was applied since.
-pub fn status(
-    found: &Inspection,
-    kind: TargetKind,
-    seen: Option<&CommitId>,
-    refusal: Option<&Refusal>,
-) -> SourceStatus {
+/// What else is known of a Source, beside what it applied.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Beside<'a> {
+    /// The newest commit of its ref that is known.
+    pub seen: Option<&'a CommitId>,
+    /// When that was first seen.
+    pub seen_at: Option<Moment>,
+    /// What was refused of it last, if nothing was applied since.
+    pub refusal: Option<&'a Refusal>,
+    /// The pin that holds now.
+    pub pin: Option<&'a Pin>,
+    /// What the loop waits for.
+    pub waiting: Option<&'a LoopWaiting>,
+}
+
+/// Answers for one Source that was applied.
+pub fn status(found: &Inspection, kind: TargetKind, beside: &Beside<'_>) -> SourceStatus {
     let owned = found.inventory.rows.keys();
     let declared = found.declared.as_ref().map_or_else(|_| owned.cloned().collect(), Clone::clone);
     let objects: Vec<ObjectStatus> = declared.iter().map(|id| object(found, kind, id)).collect();
-    SourceStatus { synced: synced(found, seen, refusal), healthy: worst(&objects, found), objects }
+    SourceStatus { synced: synced(found, beside), healthy: worst(&objects, found), objects }
 }
 
 fn object(found: &Inspection, kind: TargetKind, id: &ResourceId) -> ObjectStatus {
@@ -215,7 +225,8 @@ fn count(n: usize) -> String {
     if n == 1 { "1 object".to_owned() } else { format!("{n} objects") }
 }
 
-fn synced(found: &Inspection, seen: Option<&CommitId>, refusal: Option<&Refusal>) -> Verdict {
+fn synced(found: &Inspection, beside: &Beside<'_>) -> Verdict {
+    let refusal = beside.refusal;
     let record = &found.record;
     if let Err(why) = &found.declared {
         let text = format!("commit {} can't be read: {}", record.commit.short(), why.text);
@@ -243,18 +254,19 @@ fn synced(found: &Inspection, seen: Option<&CommitId>, refusal: Option<&Refusal>
     if let Some((id, why)) = found.unknown.first() {
         return Verdict::new(Answer::Unknown, "Unreadable", format!("{id}: {}", why.text), None);
     }
-    match (seen, refusal) {
-        (Some(seen), Some(refusal)) if *seen != record.commit && refusal.is_of(seen) => {
-            let text = format!("commit {} was {}", seen.short(), refusal.text());
-            Verdict::new(Answer::False, "Refused", text, Some(refusal.at))
-        }
-        (Some(seen), _) if *seen != record.commit => {
-            let text = format!("commit {} is not applied", seen.short());
-            Verdict::new(Answer::False, "NewCommit", text, None)
-        }
-        _ => {
-            let text = format!("as commit {} says", record.commit.short());
-            Verdict::new(Answer::True, "Synced", text, Some(record.applied_at))
-        }
+    let wanted = beside.pin.map(|pin| &pin.commit).or(beside.seen).unwrap_or(&record.commit);
+    let pinned = if beside.pin.is_some() { ", to which it is pinned," } else { "" };
+    if *wanted == record.commit {
+        let text = format!("as commit {}{pinned} says", record.commit.short());
+        return Verdict::new(Answer::True, "Synced", text, Some(record.applied_at));
     }
+    if let Some(refusal) = refusal.filter(|refusal| refusal.is_of(wanted)) {
+        let text = format!("commit {}{pinned} was {}", wanted.short(), refusal.text());
+        return Verdict::new(Answer::False, "Refused", text, Some(refusal.at));
+    }
+    let waits = beside.waiting.filter(|waiting| waiting.commit == *wanted);
+    let why = waits.map_or_else(String::new, |waiting| format!(": it waits ({})", waiting.reason));
+    let since = waits.map(|waiting| waiting.since).or(beside.seen_at);
+    let text = format!("commit {}{pinned} is not applied{why}", wanted.short());
+    Verdict::new(Answer::False, "NewCommit", text, since)
 }

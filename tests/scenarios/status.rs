@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::drift::{set, shop, status};
+use crate::drift::{drift, set, shop, status};
 use crate::lab::{Lab, id};
 
 /// What a controller would write of a Deployment with two replicas.
@@ -86,4 +86,70 @@ fn a_status_written_by_a_controller_is_no_drift() {
     report(&lab, deployment_status(2));
     let said = lab.run(&["drift", "--exit-code"]).ok();
     assert!(said.stdout.contains("no drift"), "{said:?}");
+}
+
+#[test]
+fn drift_is_seen_while_paused_and_what_was_written_then_is_an_emergency_that_waits_for_a_person() {
+    let (lab, _repo, _) = shop("");
+    set(&lab, "ada", "ConfigMap/shop/conf", "/data/a", json!("before"));
+    lab.run(&["source", "pause", "shop", "--reason", "incident 7", "--as", "carol"]).ok();
+    set(&lab, "bob", "Deployment.apps/shop/web", "/spec/replicas", json!(5));
+    lab.run(&["object", "delete", "Secret/shop/key", "--as", "bob"]).ok();
+    let origins = || -> Vec<(String, String)> {
+        let found = drift(&lab);
+        let all = found["drifted"].as_array().unwrap().iter();
+        all.map(|d| (id(&d["id"]), d["origin"].as_str().unwrap().to_owned())).collect()
+    };
+    let expected = [
+        ("ConfigMap/shop/conf".to_owned(), "manual".to_owned()),
+        ("Secret/shop/key".to_owned(), "emergency".to_owned()),
+        ("Deployment.apps/shop/web".to_owned(), "emergency".to_owned()),
+    ];
+    assert_eq!(origins(), expected);
+    let seen = status(&lab);
+    assert_eq!(seen["paused"]["by"], json!({"proven": "lab", "claimed": "carol"}));
+    assert_eq!(seen["synced"]["reason"], "EmergencyPending");
+    assert!(lab.run(&["status"]).ok().stdout.contains("incident 7"));
+
+    lab.run(&["source", "resume", "shop"]).ok();
+    assert_eq!(origins(), expected, "the end of a pause changes nothing");
+    let seen = status(&lab);
+    assert_eq!((&seen["paused"], &seen["synced"]["reason"]), (&Value::Null, &json!("EmergencyPending")));
+    lab.run(&["repair", "--yes"]).ok();
+    assert_eq!(lab.live("ConfigMap/shop/conf").unwrap()["data"]["a"], "1", "the manual change is reverted");
+    assert_eq!(lab.live("Deployment.apps/shop/web").unwrap()["spec"]["replicas"], 5, "the emergency change isn't");
+    assert_eq!(lab.live("Secret/shop/key"), None);
+    assert_eq!(origins(), expected[1..]);
+
+    lab.run(&["source", "resume", "shop", "--revert"]).ok();
+    assert_eq!(status(&lab)["synced"]["reason"], "Drifted");
+    lab.run(&["repair", "--yes"]).ok();
+    assert_eq!(status(&lab)["synced"]["status"], "True");
+}
+
+#[test]
+fn a_pinned_source_is_synced_with_its_pin_and_not_with_the_newest_commit() {
+    let (lab, repo, first) = shop("");
+    lab.run(&["source", "pin", "shop", "--reason", "until the fix is in"]).ok();
+    repo.write("deploy/conf.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {a: '3'}\n");
+    let second = repo.commit("second");
+    lab.plan(&["--ref", "main"]);
+    let seen = status(&lab);
+    assert_eq!((&seen["seenCommit"], &seen["pinned"]["commit"]), (&json!(second), &json!(first)));
+    assert_eq!(seen["synced"]["status"], "True", "{seen:#}");
+    assert!(seen["synced"]["message"].as_str().unwrap().contains("pinned"));
+    lab.run(&["source", "unpin", "shop"]).ok();
+    assert_eq!(status(&lab)["synced"]["reason"], "NewCommit");
+}
+
+#[test]
+fn a_new_commit_that_was_refused_is_named_with_its_rule() {
+    let (lab, repo, first) = shop("");
+    repo.write("deploy/conf.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndatta: {a: '3'}\n");
+    let second = repo.commit("second");
+    lab.run(&["apply", "--yes"]).exits(1);
+    let seen = status(&lab);
+    assert_eq!((&seen["appliedCommit"], &seen["refused"]["commit"]), (&json!(first), &json!(second)));
+    assert_eq!((&seen["synced"]["status"], &seen["synced"]["reason"]), (&json!("False"), &json!("Refused")));
+    assert!(seen["synced"]["message"].as_str().unwrap().contains("unknown-field"), "{seen:#}");
 }

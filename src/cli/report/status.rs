@@ -8,7 +8,8 @@ use crate::base::columns::Columns;
 use crate::base::resource::ResourceId;
 use crate::base::text::{escape, shorten};
 use crate::cli::look::{Look, Seen};
-use crate::drift::{Answer, ObjectStatus, SourceStatus, Verdict, status};
+use crate::drift::{Answer, Beside, ObjectStatus, SourceStatus, Verdict, status};
+use crate::inventory::{Actor, Pin};
 
 /// A message in a cell is cut at so many characters; JSON has it whole.
 const CELL: usize = 100;
@@ -17,8 +18,16 @@ const CELL: usize = 100;
 pub(crate) fn statuses(look: &Look<'_>, shown: &dyn Fn(&ResourceId) -> bool) -> Vec<SourceStatus> {
     let of = |source: &Seen<'_>| {
         let Some(found) = &source.found else { return never() };
-        let seen = source.seen.as_ref().ok().map(|(commit, _)| commit);
-        let mut all = status(found, look.kind, seen, source.refusal.as_ref());
+        let record = &source.record;
+        let seen = source.seen.as_ref().ok().map(|(commit, _)| commit).or(record.commit_seen.as_ref());
+        let beside = Beside {
+            seen,
+            seen_at: record.seen_at.filter(|_| seen == record.commit_seen.as_ref()),
+            refusal: source.refusal.as_ref(),
+            pin: source.pin.as_ref(),
+            waiting: record.waiting.as_ref(),
+        };
+        let mut all = status(found, look.kind, &beside);
         all.objects.retain(|object| shown(&object.id));
         all
     };
@@ -83,8 +92,28 @@ fn source_json(source: &Seen<'_>, status: &SourceStatus) -> Value {
                    "rules": refusal.rules, "text": refusal.message}),
         );
     }
+    put("paused", held(source.pause.as_ref().map(|p| (&p.by, &p.reason, p.at, p.until))));
+    let mut pinned = held(source.pin.as_ref().map(|p| (&p.by, &p.reason, p.at, p.until)));
+    if let (Some(pin), Some(map)) = (&source.pin, pinned.as_object_mut()) {
+        map.insert("commit".to_owned(), json!(pin.commit));
+    }
+    put("pinned", pinned);
+    let waiting = source.record.waiting.as_ref();
+    put(
+        "waiting",
+        waiting.map_or(
+            Value::Null,
+            |w| json!({"reason": w.reason, "commit": w.commit, "plan": w.plan, "since": w.since.rfc3339()}),
+        ),
+    );
     put("objects", status.objects.iter().map(object_json).collect());
     Value::Object(map)
+}
+
+fn held(by: Option<(&Actor, &String, Moment, Option<Moment>)>) -> Value {
+    by.map_or(Value::Null, |(by, reason, at, until)| {
+        json!({"by": by, "reason": reason, "at": at.rfc3339(), "until": until.map(Moment::rfc3339)})
+    })
 }
 
 fn object_json(object: &ObjectStatus) -> Value {
@@ -142,6 +171,18 @@ pub(crate) fn text(look: &Look<'_>, all_sources: &[SourceStatus], all: bool) -> 
             ]);
         }
     }
+    let holds = look.sources.iter().flat_map(|source| {
+        let name = &source.spec.name;
+        let text = |what: &str, by: &Actor, reason: &str, until: Option<Moment>| {
+            let until = until.map_or_else(|| "until further notice".to_owned(), |until| format!("until {until}"));
+            escape(&format!("Source {name} is {what} by {by}, {until}: {reason}")).into_owned()
+        };
+        let pause = source.pause.as_ref().map(|p| text("paused", &p.by, &p.reason, p.until));
+        let to = |pin: &Pin| format!("pinned to commit {}", pin.commit.short());
+        let pin = source.pin.as_ref().map(|p| text(&to(p), &p.by, &p.reason, p.until));
+        pause.into_iter().chain(pin)
+    });
+    lines.extend(holds);
     if rows > 0 {
         lines.push(String::new());
         lines.extend(objects.lines());

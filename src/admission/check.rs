@@ -1,5 +1,7 @@
 //! All rules that need no live object, on all manifests of a commit.
 
+mod again;
+
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -23,6 +25,8 @@ use crate::plan::document::Waiver;
 use crate::schema::{self, KindSchema};
 use crate::source::spec::SourceSpec;
 use crate::target::Live;
+
+pub use again::check_again;
 
 /// A key of a Secret that is given twice, in clear and as base64.
 const STRING_DATA: RuleId = RuleId::new("string-data");
@@ -54,6 +58,7 @@ pub fn check_telling(
     waivers: &[Waiver],
     progress: &dyn Progress,
 ) -> Result<CheckedSet, Rejection> {
+    let memory = set.memory();
     let (documents, damaged, mut faults, mut warnings, files) = set.into_parts();
     let mut quotes = Quotes::new(files, &faults, spec.sensitive.iter().map(|s| s.kind.kind.clone()).collect());
     let kinds = Kinds::gather(&documents, &damaged, &faults, &quotes, definitions);
@@ -111,10 +116,9 @@ pub fn check_telling(
     match policies {
         Some(policies) if faults.is_empty() => {
             manifests.par_sort_unstable_by(|a, b| a.id.cmp(&b.id));
-            let autoscaler = |(_, checked): &(usize, &Checked)| checked.id.is("autoscaling", "HorizontalPodAutoscaler");
-            let autoscalers = manifests.iter().enumerate().filter(autoscaler).map(|(index, _)| index).collect();
+            let autoscalers = autoscalers(&manifests);
             let catalog = kinds.into_catalog();
-            Ok(CheckedSet { manifests, autoscalers, warnings, catalog, waived, quotes, policies })
+            Ok(CheckedSet { manifests, autoscalers, warnings, catalog, waived, quotes, policies, memory })
         }
         _ => {
             ids.extend(manifests.into_iter().map(|checked| checked.id));
@@ -125,6 +129,12 @@ pub fn check_telling(
             Err(rejection)
         }
     }
+}
+
+/// Which manifests are autoscalers.
+fn autoscalers(manifests: &[Checked]) -> Vec<usize> {
+    let autoscaler = |(_, checked): &(usize, &Checked)| checked.id.is("autoscaling", "HorizontalPodAutoscaler");
+    manifests.iter().enumerate().filter(autoscaler).map(|(index, _)| index).collect()
 }
 
 /// Warnings of the reader know file and document alone.

@@ -152,6 +152,8 @@ pub struct CheckedSet {
     pub(super) waived: Vec<Waiver>,
     pub(super) quotes: Quotes,
     pub(super) policies: Arc<Policies>,
+    /// Bytes of memory that the values took when they were read, by estimate.
+    pub(super) memory: usize,
 }
 
 impl CheckedSet {

@@ -77,6 +77,17 @@ impl Kinds {
         Self { catalog, broken, doubtful, unread, unusable }
     }
 
+    /// Those that were gathered before, where nothing stood between them and the commit.
+    pub(super) fn known_before(catalog: Catalog) -> Self {
+        Self {
+            catalog,
+            broken: BTreeMap::new(),
+            doubtful: BTreeSet::new(),
+            unread: Vec::new(),
+            unusable: BTreeMap::new(),
+        }
+    }
+
     /// What is wrong with the definition that a document is.
     pub(super) fn faults_of(&self, index: usize) -> impl Iterator<Item = SchemaFault> + '_ {
         self.broken.get(&index).into_iter().flatten().cloned()

@@ -19,7 +19,7 @@ mod quotes;
 mod rejection;
 mod rules;
 
-pub use check::{check, check_telling};
+pub use check::{check, check_again, check_telling};
 pub use checked::{Checked, CheckedSet, Wants};
 pub use facts::{TargetFacts, facts};
 pub use judge::judge;

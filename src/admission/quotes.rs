@@ -1,6 +1,6 @@
 //! Source lines for a report, but for those that could show a secret.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use crate::base::fault::{At, Fault};
@@ -42,6 +42,15 @@ impl Quotes {
     /// Notes that a document holds sensitive values.
     pub(super) fn hide(&mut self, file: &RepoPath, document: usize) {
         self.hidden.insert((file.clone(), document));
+    }
+
+    /// Takes files out and puts others in; how many there are then, and their bytes.
+    pub(super) fn replace(&mut self, files: Vec<Arc<SourceFile>>, gone: &HashSet<RepoPath>) -> (usize, usize) {
+        self.files.retain(|file| !gone.contains(&file.path));
+        self.hidden.retain(|(file, _)| !gone.contains(file));
+        self.files.extend(files);
+        self.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        (self.files.len(), self.files.iter().map(|file| file.text.len()).sum())
     }
 
     /// The bytes of a file.

@@ -29,6 +29,7 @@ impl Interrupt {
 }
 
 /// The surroundings of a command.
+#[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The target.
     pub target: &'a dyn Target,

@@ -1,18 +1,21 @@
 //! Planning: Sources are read and checked once; against a Reader they can be planned any number of times.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::context::Context;
 use super::emergencies::emergencies;
 use super::held::{Hold, held, holds};
 use super::observe::observe_telling;
-use super::read::{SourceRead, Wanted, read_source};
+use super::read::{SourceRead, Wanted};
+use super::ready::{Reading, Ready, versions};
 use super::rules::SOURCE_BINDING;
 use crate::admission::{self, CheckedSet, Rejection};
 use crate::base::clock::Moment;
 use crate::base::fault::{Class, Fault, Warning};
 use crate::base::ids::{SourceId, SourceName, TargetIdentity};
 use crate::base::progress::Progress;
+use crate::base::resource::ResourceId;
 use crate::inventory::{Inventory, Pin, SourceRecord};
 use crate::plan::document::Waiver;
 use crate::plan::{Draft, Grants, OtherSource, SealedPlan, SourceInput, draft};
@@ -39,7 +42,7 @@ pub struct Request<'a> {
 /// Sources that were read and checked, ready to be planned against what a Reader shows.
 pub struct Prepared<'a> {
     kind: TargetKind,
-    sources: Vec<(SourceRead<'a>, CheckedSet)>,
+    sources: Vec<Arc<Ready<'a>>>,
     others: Vec<OtherSource>,
     definitions: Vec<(String, String)>,
     grants: Grants,
@@ -57,27 +60,15 @@ pub fn prepare<'a>(context: &Context<'a>, request: Request<'a>) -> Result<Prepar
     let pins = pins(context, &request).map_err(|error| Rejection::of(target_fault(&error)))?;
     let mut rejection = Rejection::default();
     let mut sources = Vec::new();
-    let mut warnings = Vec::new();
     for (spec, pin) in request.sources.into_iter().zip(pins) {
         let commit = request.commits.iter().find(|(name, _)| *name == spec.name).map(|(_, commit)| commit);
         let is_applied = commit.is_some() && applied(&known, &spec.name).map(|record| &record.commit) == commit;
         let commit = commit.map(if is_applied { Wanted::Applied } else { Wanted::Commit });
         let wanted =
             commit.or(request.at.as_ref().map(Wanted::Ref)).or(pin.as_ref().map(|pin| Wanted::Pinned(&pin.commit)));
-        let read = match read_source(context, spec, wanted) {
-            Ok(read) => read,
-            Err(refused) => {
-                rejection.join(refused);
-                continue;
-            }
-        };
-        let (read, set, faults) = read;
-        for fault in faults {
-            rejection.push(fault);
-        }
-        warnings.extend(read.warnings.iter().cloned());
-        match admission::check_telling(spec, set, &definitions, &request.waivers, context.progress) {
-            Ok(checked) => sources.push((read, checked)),
+        let by = Reading { wanted, definitions: &definitions, waivers: &request.waivers, uncommitted: true };
+        match Ready::read(context, spec, &by) {
+            Ok(ready) => sources.push(Arc::new(ready)),
             Err(refused) => rejection.join(refused),
         }
     }
@@ -85,16 +76,7 @@ pub fn prepare<'a>(context: &Context<'a>, request: Request<'a>) -> Result<Prepar
         return Err(rejection);
     }
     let others = request.others.iter().map(|spec| other(context, spec, &definitions)).collect();
-    sources.sort_by(|(a, _), (b, _)| a.spec.name.cmp(&b.spec.name));
-    Ok(Prepared {
-        kind: context.target.kind(),
-        sources,
-        others,
-        definitions: versions(&definitions),
-        grants: request.grants,
-        warnings,
-        progress: context.progress,
-    })
+    Ok(Prepared::of(context, sources, others, &definitions, request.grants))
 }
 
 /// The pins of the Sources, in their order.
@@ -110,14 +92,9 @@ fn pins(context: &Context<'_>, request: &Request<'_>) -> Result<Vec<Option<Pin>>
 
 /// What another Source declares at its newest commit; that it can't be read is an answer too, never "nothing".
 fn other(context: &Context<'_>, spec: &SourceSpec, definitions: &[Live]) -> OtherSource {
-    let wanted = read_source(context, spec, None)
-        .map_err(|refused| refused.first_text())
-        .and_then(|(_, set, faults)| match faults.first() {
-            Some(fault) => Err(fault.text.clone()),
-            None => admission::check(spec, set, definitions, &[]).map_err(|refused| refused.first_text()),
-        })
-        .map(|set| set.manifests().iter().map(|c| c.id().clone()).collect::<HashSet<_>>());
-    OtherSource { name: spec.name.clone(), wanted }
+    let by = Reading { wanted: None, definitions, waivers: &[], uncommitted: false };
+    let wanted = Ready::read(context, spec, &by).map_err(|refused| refused.first_text());
+    OtherSource { name: spec.name.clone(), wanted: wanted.map(|ready| declared(&ready)) }
 }
 
 /// What the target knows of the Source that bears a name now.
@@ -125,10 +102,9 @@ fn applied<'k>(known: &'k [SourceRecord], name: &SourceName) -> Option<&'k Sourc
     known.iter().find(|record| record.name == *name && record.removed_at.is_none())
 }
 
-fn versions(definitions: &[Live]) -> Vec<(String, String)> {
-    let mut all: Vec<_> = definitions.iter().map(|d| (d.head.id.name.clone(), d.head.version.clone())).collect();
-    all.sort();
-    all
+/// What a Source declares.
+pub fn declared(ready: &Ready<'_>) -> HashSet<ResourceId> {
+    ready.set.manifests().iter().map(|c| c.id().clone()).collect()
 }
 
 /// A failure at the target as a line of the one report.
@@ -140,7 +116,21 @@ pub(crate) fn target_fault(error: &TargetError) -> Fault {
     Fault::new(rule, error.to_string()).class(Class::Target)
 }
 
-impl Prepared<'_> {
+impl<'a> Prepared<'a> {
+    /// Sources that were read by the same definitions of the target, to be planned together.
+    pub fn of(
+        context: &Context<'a>,
+        mut sources: Vec<Arc<Ready<'a>>>,
+        others: Vec<OtherSource>,
+        definitions: &[Live],
+        grants: Grants,
+    ) -> Self {
+        sources.sort_by(|a, b| a.read.spec.name.cmp(&b.read.spec.name));
+        let warnings = sources.iter().flat_map(|ready| ready.read.warnings.iter().cloned()).collect();
+        let (kind, progress) = (context.target.kind(), context.progress);
+        Self { kind, sources, others, definitions: versions(definitions), grants, warnings, progress }
+    }
+
     /// Plans against what `reader` shows: observe, draft, judge, seal.
     ///
     /// # Errors
@@ -154,14 +144,13 @@ impl Prepared<'_> {
         let known = reader.sources()?;
         let mut rejection = Rejection::default();
         let ids: Vec<SourceId> =
-            self.sources.iter().map(|(read, _)| source_id(&identity, &read.spec.name, &known)).collect();
+            self.sources.iter().map(|ready| source_id(&identity, &ready.read.spec.name, &known)).collect();
         let inventories: Vec<Inventory> = ids.iter().map(|id| reader.inventory(id)).collect::<Result<_, _>>()?;
         let pending = |(id, inventory): (&SourceId, &Inventory)| emergencies(reader, &reader.controls(id)?, inventory);
         let pending: Vec<_> = ids.iter().zip(&inventories).map(pending).collect::<Result<_, TargetError>>()?;
         let mut inputs = Vec::new();
-        for ((((read, set), id), inventory), emergencies) in
-            self.sources.iter().zip(&ids).zip(&inventories).zip(pending)
-        {
+        for (((ready, id), inventory), emergencies) in self.sources.iter().zip(&ids).zip(&inventories).zip(pending) {
+            let (read, set) = (&ready.read, &ready.set);
             let record = known.iter().find(|record| record.id == *id && record.removed_at.is_none());
             let rebinds = record.is_some_and(|record| !read.is_same_binding(&record.binding));
             if let (true, Some(record)) = (rebinds && !self.grants.allows_source(&read.spec.name), record) {
@@ -211,7 +200,7 @@ impl Prepared<'_> {
     pub fn source_ids(&self, reader: &dyn Reader) -> Result<Vec<SourceId>, TargetError> {
         let (identity, known) = (reader.identity()?, reader.sources()?);
         let mut ids: Vec<SourceId> =
-            self.sources.iter().map(|(read, _)| source_id(&identity, &read.spec.name, &known)).collect();
+            self.sources.iter().map(|ready| source_id(&identity, &ready.read.spec.name, &known)).collect();
         ids.sort();
         Ok(ids)
     }
@@ -221,7 +210,7 @@ impl Prepared<'_> {
     /// # Errors
     /// If the target can't be read.
     pub fn holds(&self, reader: &dyn Reader, now: Moment) -> Result<Vec<Hold>, TargetError> {
-        holds(reader, self.sources.iter().map(|(read, _)| (&read.spec.name, &read.commit)), now)
+        holds(reader, self.sources.iter().map(|ready| (&ready.read.spec.name, &ready.read.commit)), now)
     }
 
     /// The same as an apply would say it.
@@ -238,13 +227,13 @@ impl Prepared<'_> {
     }
 
     /// The Sources as they were read.
-    pub fn reads(&self) -> impl Iterator<Item = &SourceRead<'_>> {
-        self.sources.iter().map(|(read, _)| read)
+    pub fn reads(&self) -> impl Iterator<Item = &SourceRead<'a>> {
+        self.sources.iter().map(|ready| &ready.read)
     }
 
     /// The checked manifests of each Source.
     pub fn sets(&self) -> impl Iterator<Item = (&SourceName, &CheckedSet)> {
-        self.sources.iter().map(|(read, set)| (&read.spec.name, set))
+        self.sources.iter().map(|ready| (&ready.read.spec.name, &ready.set))
     }
 }
 

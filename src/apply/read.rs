@@ -1,11 +1,14 @@
 //! From a Source to the manifests of one commit: fetch, resolve, list, read.
 
+use std::collections::{HashMap, HashSet};
+
 use super::context::Context;
 use super::rules::SOURCE_UNREADABLE;
 use crate::admission::Rejection;
 use crate::base::clock::Moment;
 use crate::base::fault::{At, Class, Fault, RuleId, Warning};
 use crate::base::ids::CommitId;
+use crate::base::path::RepoPath;
 use crate::base::progress::{Counter, Stage};
 use crate::inventory::Binding;
 use crate::manifest::{self, Counted, IgnoreRules, ManifestSet};
@@ -35,7 +38,7 @@ pub struct SourceRead<'a> {
 
 /// Which commit of a Source is wanted.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Wanted<'a> {
+pub enum Wanted<'a> {
     /// The one that a reviewed plan names; it may outlive its branch.
     Commit(&'a CommitId),
     /// The one that is applied already, which is no news: no git host is needed where the mirror has it, and no branch.
@@ -46,15 +49,38 @@ pub(crate) enum Wanted<'a> {
     Pinned(&'a CommitId),
 }
 
-/// Reads one Source, at its own ref if nothing else is wanted.
+/// The files of a Source at one commit; none is read yet.
+pub(crate) struct Listing<'a> {
+    /// The Source.
+    pub(crate) read: SourceRead<'a>,
+    checkout: Checkout,
+    /// Which of its files are manifests.
+    counted: Vec<bool>,
+    /// What is wrong with how they are listed.
+    pub(crate) faults: Vec<Fault>,
+}
+
+impl Listing<'_> {
+    fn manifests(&self) -> impl Iterator<Item = &TreeFile> {
+        self.checkout.files.iter().zip(&self.counted).filter(|(_, counted)| **counted).map(|(file, _)| file)
+    }
+
+    /// The manifest files, each with the ID of its content.
+    pub(crate) fn contents(&self) -> HashMap<RepoPath, String> {
+        self.manifests().map(|file| (file.path.clone(), file.blob_id())).collect()
+    }
+}
+
+/// Fetches, unless offline, and lists one Source, at its own ref if nothing else is wanted.
 ///
 /// # Errors
-/// Everything that is wrong with how the commit is found and what files it has. Faults inside the files are in the set.
-pub(crate) fn read_source<'a>(
+/// Everything that is wrong with how the commit is found.
+pub(crate) fn list_source<'a>(
     context: &Context<'_>,
     spec: &'a SourceSpec,
     wanted: Option<Wanted<'_>>,
-) -> Result<(SourceRead<'a>, ManifestSet, Vec<Fault>), Rejection> {
+    look_for_uncommitted: bool,
+) -> Result<Listing<'a>, Rejection> {
     let unreadable = |error: MirrorError| Rejection::of(error.fault());
     let mirror = context.mirror(spec).map_err(unreadable)?;
     let mut warnings = Vec::new();
@@ -77,16 +103,30 @@ pub(crate) fn read_source<'a>(
     let (commit, preview) = find(&mirror, spec, wanted).map_err(unreadable)?;
     let checkout = mirror.checkout(&commit, &spec.path, context.fetch).map_err(|error| Rejection::of(error.fault()))?;
     let roots = mirror.root_commits(&commit).map_err(unreadable)?;
-    if !matches!(wanted, Some(Wanted::Applied(_))) {
+    if look_for_uncommitted && !matches!(wanted, Some(Wanted::Applied(_))) {
         warnings.extend(uncommitted(spec));
     }
-    let (set, faults) = manifests(context, spec, &checkout, &mut warnings)?;
+    let (counted, faults) = counted(spec, &checkout, &mut warnings)?;
     let binding = Binding {
         repository: spec.repository.normalised().to_owned(),
         root_commits: roots.into_iter().collect(),
         path: spec.path.to_string(),
     };
-    Ok((SourceRead { spec, commit, binding, warnings, preview, mirror }, set, faults))
+    let read = SourceRead { spec, commit, binding, warnings, preview, mirror };
+    Ok(Listing { read, checkout, counted, faults })
+}
+
+/// Reads those manifest files of a listing that are asked for.
+///
+/// # Errors
+/// If one can't be read at all. Faults inside the files are in the set.
+pub(crate) fn read_files(
+    context: &Context<'_>,
+    listing: &Listing<'_>,
+    asked: impl Fn(&RepoPath) -> bool,
+) -> Result<(ManifestSet, Vec<Fault>), Rejection> {
+    let manifests: HashSet<&RepoPath> = listing.manifests().map(|file| &file.path).filter(|path| asked(path)).collect();
+    blobs(context, &listing.checkout, |file| manifests.contains(&file.path))
 }
 
 /// Reads what was last applied of a Source, from the mirror as it is: the git host is asked only where the mirror lacks
@@ -112,7 +152,12 @@ pub(crate) fn read_applied(
         }
     }
     let checkout = mirror.checkout(commit, &spec.path, context.fetch).map_err(|error| Rejection::of(error.fault()))?;
-    manifests(context, spec, &checkout, &mut Vec::new())
+    let (counted, mut faults) = counted(spec, &checkout, &mut Vec::new())?;
+    let wanted: HashSet<&RepoPath> =
+        checkout.files.iter().zip(&counted).filter(|(_, counted)| **counted).map(|(file, _)| &file.path).collect();
+    let (set, more) = blobs(context, &checkout, |file| wanted.contains(&file.path))?;
+    faults.extend(more);
+    Ok((set, faults))
 }
 
 /// The newest commit of a Source's ref that the mirror has, and when it was fetched. Nothing is fetched.
@@ -160,12 +205,12 @@ fn uncommitted(spec: &SourceSpec) -> Vec<Warning> {
     }
 }
 
-fn manifests(
-    context: &Context<'_>,
+/// Which files of a commit are manifests, and what is wrong with its list of files.
+fn counted(
     spec: &SourceSpec,
     checkout: &Checkout,
     warnings: &mut Vec<Warning>,
-) -> Result<(ManifestSet, Vec<Fault>), Rejection> {
+) -> Result<(Vec<bool>, Vec<Fault>), Rejection> {
     let mut rules = IgnoreRules::new(&spec.path, &spec.ignore)
         .map_err(|bad| Rejection::of(Fault::new(manifest::rules::IGNORE_PATTERN, bad.to_string())))?;
     let mut faults = Vec::new();
@@ -181,6 +226,14 @@ fn manifests(
     // A Source whose path is one file reads that file, whatever its name.
     let wanted =
         |file: &TreeFile| file.counted && (file.path == spec.path || rules.classify(&file.path) == Counted::Manifest);
+    Ok((checkout.files.iter().map(wanted).collect(), faults))
+}
+
+fn blobs(
+    context: &Context<'_>,
+    checkout: &Checkout,
+    wanted: impl Fn(&TreeFile) -> bool,
+) -> Result<(ManifestSet, Vec<Fault>), Rejection> {
     let counter = Counter::begin(context.progress, Stage::Reading, checkout.files.iter().filter(|f| wanted(f)).count());
     let read = |file: &TreeFile, bytes: &[u8]| {
         let read = manifest::read_file(&file.path, bytes.to_vec(), context.manifests);
@@ -188,8 +241,7 @@ fn manifests(
         read
     };
     let blobs = checkout.map_blobs(wanted, read).map_err(|error| Rejection::of(error.fault()))?;
-    faults.extend(blobs.faults);
-    Ok((ManifestSet::join(blobs.read, context.manifests), faults))
+    Ok((ManifestSet::join(blobs.read, context.manifests), blobs.faults))
 }
 
 impl SourceRead<'_> {

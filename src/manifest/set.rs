@@ -22,6 +22,7 @@ pub struct ManifestSet {
     faults: Vec<Fault>,
     warnings: Vec<Warning>,
     files: Vec<Arc<SourceFile>>,
+    memory: usize,
 }
 
 /// Reads all files, in parallel. The result is the same in whatever order they come: by the bytes of the path.
@@ -61,6 +62,7 @@ impl ManifestSet {
             set.warnings.extend(reading.warnings);
             set.files.push(reading.file);
         }
+        set.memory = memory;
         let mut bound = |what: &str, count: usize, limit: usize| {
             if count > limit {
                 let text = format!("the commit has more {what} than the {limit} allowed");
@@ -72,6 +74,11 @@ impl ManifestSet {
         bound("bytes of manifests", bytes, limits.total_bytes);
         bound("bytes of memory for its values", memory, limits.total_memory);
         set
+    }
+
+    /// Bytes of memory that the values take, by estimate.
+    pub fn memory(&self) -> usize {
+        self.memory
     }
 
     /// The objects, by path and place.

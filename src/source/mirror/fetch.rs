@@ -1,5 +1,7 @@
 //! One fetch: in a thread of its own, since a server that says nothing can only be left, not stopped.
 
+mod advertised;
+
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
@@ -20,6 +22,8 @@ use super::credentials::{Answers, Credentials};
 use super::error::MirrorError;
 use super::packs;
 use super::ssh::{Route, Ssh};
+
+pub(super) use advertised::look;
 
 /// Branches and tags alone: notes, pull requests and what else a server shows are no Source's history.
 const REFSPECS: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];

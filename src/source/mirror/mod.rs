@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use git2::Repository;
 
 use crate::base::clock::Moment;
-use crate::base::ids::CommitId;
+use crate::base::ids::{CommitId, Digest};
 use crate::base::path::RepoPath;
 pub use crate::base::progress::{NoProgress, Progress};
 
@@ -95,18 +95,30 @@ impl Mirror {
         progress: &dyn Progress,
         now: Moment,
     ) -> Result<Fetched, MirrorError> {
-        let job = fetch::Job {
+        let result = fetch::run(self.job(limits), progress);
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        result?;
+        self.note_fetch(now)?;
+        Ok(Fetched { commit: self.resolve(ref_)?, at: now })
+    }
+
+    /// What the remote advertises for a ref, as a digest: while it is the same as before the last fetch, a fetch would bring
+    /// nothing new for it. Nothing is written.
+    ///
+    /// # Errors
+    /// If the remote doesn't answer before the deadline or can't be read.
+    pub fn advertised(&self, ref_: &RefSpec, limits: &Limits) -> Result<Digest, MirrorError> {
+        fetch::look(self.job(limits), ref_.clone())
+    }
+
+    fn job(&self, limits: &Limits) -> fetch::Job {
+        fetch::Job {
             place: self.place.clone(),
             url: self.url.clone(),
             credentials: self.credentials,
             ssh: self.ssh.clone(),
             limits: *limits,
-        };
-        let result = fetch::run(job, progress);
-        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        result?;
-        self.note_fetch(now)?;
-        Ok(Fetched { commit: self.resolve(ref_)?, at: now })
+        }
     }
 
     /// Others read the note while it is written: it is put in place whole.

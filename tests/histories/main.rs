@@ -1,0 +1,142 @@
+//! Random histories of a whole world (two Sources, their commits, hands from outside, processes that die) against the real
+//! engine and a simple model of what it promises.
+//!
+//! `HOLDFAST_HISTORIES_SECONDS` and `HOLDFAST_HISTORIES_STEPS` say how long and of how many steps; a history that fails
+//! shrinks to a short script, and `HOLDFAST_HISTORY=FILE` runs one again. Scripts in `found/` failed once and stay.
+#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::disallowed_methods, missing_docs, unreachable_pub)]
+
+mod check;
+mod engine;
+mod play;
+mod reference;
+mod step;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use play::Broken;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use step::Step;
+
+/// Steps of one history.
+const STEPS: usize = 200;
+/// How long histories are tried, unless said otherwise.
+const SECONDS: u64 = 45;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
+
+fn script(steps: &[Step]) -> String {
+    steps.iter().map(|step| format!("{step}\n")).collect()
+}
+
+#[test]
+fn no_history_breaks_a_promise() {
+    let until = Instant::now() + Duration::from_secs(number("HOLDFAST_HISTORIES_SECONDS", SECONDS));
+    let steps = usize::try_from(number("HOLDFAST_HISTORIES_STEPS", STEPS as u64)).unwrap();
+    let seed = number("HOLDFAST_HISTORIES_SEED", rand_seed());
+    eprintln!("histories of {steps} steps; HOLDFAST_HISTORIES_SEED={seed}");
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+    let tried: usize = std::thread::scope(|scope| {
+        let runs: Vec<_> =
+            (0..threads).map(|at| scope.spawn(move || run(steps, until, seed.wrapping_add(at as u64)))).collect();
+        runs.into_iter().map(|run| run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).sum()
+    });
+    eprintln!("histories: {tried} of {steps} steps kept every promise");
+    assert!(tried > 0, "the time was too short for a single history");
+}
+
+/// Tries histories until the time is over; how many there were.
+fn run(steps: usize, until: Instant, seed: u64) -> usize {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let history = proptest::collection::vec(step::step(), steps..=steps);
+    let mut tried = 0;
+    while tried == 0 || Instant::now() < until {
+        let steps = history.new_tree(&mut runner).unwrap().current();
+        if let Err(broken) = play::play(&steps) {
+            eprintln!("{broken}; looking for a short script that fails ...");
+            let (steps, broken) = shrink(steps, broken);
+            panic!(
+                "{broken}\n\nthis script fails (save it, and run it with HOLDFAST_HISTORY=FILE):\n{}",
+                script(&steps)
+            );
+        }
+        tried += 1;
+    }
+    tried
+}
+
+/// A shorter history that breaks a promise, too: what comes after the break goes, then whatever isn't needed for it.
+fn shrink(mut steps: Vec<Step>, mut broken: Broken) -> (Vec<Step>, Broken) {
+    steps.truncate(broken.at);
+    let mut size = steps.len();
+    while size > 1 {
+        size = size.div_ceil(2);
+        let mut from = 0;
+        while from < steps.len() {
+            let fewer: Vec<Step> = steps
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| *at < from || *at >= from + size)
+                .map(|(_, s)| s.clone())
+                .collect();
+            match play::play(&fewer) {
+                Err(still) => {
+                    steps = fewer;
+                    steps.truncate(still.at);
+                    broken = still;
+                }
+                Ok(()) => from += size,
+            }
+        }
+    }
+    (steps, broken)
+}
+
+fn rand_seed() -> u64 {
+    u64::from(std::process::id()) ^ Instant::now().elapsed().as_nanos() as u64 ^ seconds()
+}
+
+fn seconds() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_micros() as u64
+}
+
+fn read(path: &Path) -> Vec<Step> {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let lines =
+        text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()).filter(|line| !line.is_empty());
+    lines.map(|line| line.parse().unwrap_or_else(|e| panic!("{}: {line}: {e}", path.display()))).collect()
+}
+
+#[test]
+fn histories_that_once_failed_keep_every_promise() {
+    let mut scripts: Vec<_> = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/histories/found"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "txt"))
+        .collect();
+    scripts.extend(std::env::var_os("HOLDFAST_HISTORY").map(Into::into));
+    scripts.sort();
+    assert!(!scripts.is_empty());
+    for path in scripts {
+        if let Err(why) = play::play(&read(&path)) {
+            panic!("{}: {why}", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_step_reads_back_as_it_is_written() {
+    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });
+    let step = step::step();
+    let outcome = runner.run(&step, |step| {
+        let read: Step = step.to_string().parse().map_err(TestCaseError::fail)?;
+        if read == step { Ok(()) } else { Err(TestCaseError::fail(format!("{step} became {read}"))) }
+    });
+    outcome.unwrap();
+}

@@ -12,16 +12,16 @@ use holdfast::apply::{ApplyError, ApplyOptions, Context, Interrupt, Prepared, Re
 use holdfast::base::clock::{Clock, Moment};
 use holdfast::base::ids::{ApplyId, SourceId, SourceName};
 use holdfast::base::resource::ResourceId;
-use holdfast::inventory::{Inventory, OWNER_ANNOTATION};
+use holdfast::inventory::{Actor, Controls, Inventory, OWNER_ANNOTATION, Pause};
 use holdfast::manifest;
 use holdfast::plan::Grants;
 use holdfast::plan::document::{Allowances, PlanDocument};
 use holdfast::source::config::read_config;
 use holdfast::source::limits::Limits;
-use holdfast::source::mirror::NoProgress;
+use holdfast::source::mirror::{NoProgress, Ssh};
 use holdfast::source::spec::SourceSpec;
 use holdfast::target::sqlite::{Access, Ask, Embedded, Options};
-use holdfast::target::{Live, Target as _};
+use holdfast::target::{ControlWrite, HistoryEntry, Live, Target as _};
 use serde_json::{Value, json};
 
 use super::reference::BUDGET;
@@ -187,6 +187,7 @@ impl Engine {
             fetch: &self.fetch,
             manifests: &self.manifests,
             progress: &NoProgress,
+            ssh: &Ssh::default(),
             offline: false,
             interrupt: &self.interrupt,
         };
@@ -237,6 +238,7 @@ impl Engine {
             apply,
             lock_timeout: WAIT,
             allow_unmerged: false,
+            while_paused: false,
             reason: None,
             single_use: reviewed.is_some(),
         };
@@ -308,6 +310,36 @@ impl Engine {
             metadata.remove(key);
         }
         hand.put(&[object], self.clock.now()).unwrap();
+    }
+
+    pub fn pause(&self, side: Side) {
+        let by = Actor { proven: "lab".to_owned(), claimed: None };
+        let pause = Pause { by, reason: "an incident".to_owned(), at: self.clock.now(), until: None };
+        self.control(side, "pause", |was| was.begin_pause(pause.clone()));
+    }
+
+    pub fn resume(&self, side: Side, revert: bool) {
+        let now = self.clock.now();
+        self.control(side, "resume", |was| if revert { was.give_up(now) } else { was.end_pause(now) });
+    }
+
+    fn control(&self, side: Side, operation: &str, change: impl Fn(Controls) -> Controls) {
+        let id = self.source_id(side);
+        let was = self.store.reader().unwrap().controls(&id).unwrap();
+        let entry = HistoryEntry {
+            id: String::new(),
+            at: self.clock.now(),
+            actor: "lab".to_owned(),
+            claimed: false,
+            operation: operation.to_owned(),
+            sources: vec![side.name().to_owned()],
+            commits: Vec::new(),
+            plan: None,
+            result: String::new(),
+            objects: Vec::new(),
+        };
+        let becomes = change(was.clone());
+        assert!(self.store.control(ControlWrite { source: id, was, becomes, entry, details: json!({}) }).unwrap());
     }
 
     pub fn source_id(&self, side: Side) -> SourceId {

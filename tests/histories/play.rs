@@ -101,7 +101,8 @@ impl Play {
                 self.world.put(*hand, *res, *key, *value, *mark);
             }
             Step::Delete(hand, res) => {
-                if self.world.live.remove(res).is_some() {
+                if self.world.live.contains_key(res) {
+                    self.world.delete(*res);
                     self.engine.delete(*hand, *res);
                 }
             }
@@ -110,6 +111,14 @@ impl Play {
                     self.engine.remake(*hand, *res);
                     self.world.remake(*hand, *res);
                 }
+            }
+            Step::Pause(side) => {
+                self.engine.pause(*side);
+                self.world.sources.get_mut(side).unwrap().paused = true;
+            }
+            Step::Resume(side, revert) => {
+                self.engine.resume(*side, *revert);
+                self.world.resume(*side, *revert);
             }
         }
         let dump = self.engine.dump();
@@ -129,7 +138,7 @@ impl Play {
     }
 
     fn apply(&mut self, who: Who, given: Given, end: End) -> Result<(), String> {
-        let expected = self.world.plan(who, given);
+        let expected = self.world.applied(who, given);
         match self.engine.apply(who, given, None, end) {
             Err(refusal) => {
                 check::refusal(&refusal, &expected)?;
@@ -180,10 +189,11 @@ impl Play {
     fn apply_saved(&mut self, slot: u8) -> Result<(), String> {
         let Some(saved) = self.saved.get_mut(&slot) else { return Ok(()) };
         let fresh = std::mem::take(&mut saved.fresh);
+        let saved = &self.saved[&slot];
         match self.engine.apply(saved.who, saved.given, Some(&saved.plan), End::Commit) {
             Err(Refusal::Failed(why)) => return Err(format!("it failed: {why}")),
             Err(Refusal::Rejected(rejection)) => {
-                if fresh {
+                if fresh && !self.world.is_paused(self.saved[&slot].who) {
                     return Err(format!("nothing happened since, and it is refused: {}", check::texts(&rejection)));
                 }
                 return self.nothing_changed();
@@ -199,6 +209,9 @@ impl Play {
         if now != saved.outcome {
             return Err(format!("a stale plan was applied: reviewed was {:?}, and it came to {now:?}", saved.outcome));
         }
+        if self.world.is_paused(saved.who) {
+            return Err("a paused Source was applied".to_owned());
+        }
         if let Outcome::Planned(acts) = &now {
             then.apply(saved.who, acts);
         }
@@ -212,7 +225,7 @@ impl Play {
 
     /// A process that dies leaves all old or all new.
     fn kill(&mut self, who: Who, at: &str) -> Result<(), String> {
-        let expected = self.world.plan(who, Given::default());
+        let expected = self.world.applied(who, Given::default());
         self.engine.kill(who, at);
         let Outcome::Planned(acts) = expected else { return self.nothing_changed() };
         let mut after = self.world.clone();

@@ -33,9 +33,19 @@ pub struct Thing {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     pub birth: u64,
-    /// The keys that were declared.
+    /// What was declared.
+    pub data: Data,
+    /// The declared keys that were not left alone.
     pub keys: BTreeSet<char>,
+    /// Keys that somebody outside wrote while the Source was paused ([`MARK`] stands for the mark), neither in git nor
+    /// given up.
+    pub emergency: BTreeSet<char>,
+    /// The object was deleted in a pause.
+    pub deleted: bool,
 }
+
+/// Stands for the owner mark among the keys that somebody wrote.
+pub const MARK: char = '@';
 
 /// A Source: its branch and its inventory.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +53,7 @@ pub struct Source {
     /// What each commit of the branch declares, the newest last.
     pub branch: Vec<BTreeMap<Res, Data>>,
     pub prune: bool,
+    pub paused: bool,
     pub rows: BTreeMap<Res, Row>,
 }
 
@@ -101,7 +112,7 @@ enum Whose {
 
 impl World {
     pub fn new() -> Self {
-        let source = || Source { branch: vec![BTreeMap::new()], prune: true, rows: BTreeMap::new() };
+        let source = || Source { branch: vec![BTreeMap::new()], prune: true, paused: false, rows: BTreeMap::new() };
         Self {
             sources: Side::BOTH.into_iter().map(|side| (side, source())).collect(),
             live: BTreeMap::new(),
@@ -153,6 +164,19 @@ impl World {
         if refused.is_empty() { Outcome::Planned(acts) } else { Outcome::Refused(refused) }
     }
 
+    /// Whether a pause holds back an apply of these.
+    pub fn is_paused(&self, who: Who) -> bool {
+        who.sides().iter().any(|side| self.sources[side].paused)
+    }
+
+    /// What an apply of these Sources comes to.
+    pub fn applied(&self, who: Who, given: Given) -> Outcome {
+        match self.plan(who, given) {
+            Outcome::Planned(_) if self.is_paused(who) => Outcome::Refused(BTreeSet::from([None])),
+            outcome => outcome,
+        }
+    }
+
     fn wanted(&self, who: Who, given: Given, side: Side, res: Res, data: &Data) -> Result<Act, ()> {
         // Both claim it in one plan.
         if who == Who::Both && self.sources[&side.other()].declared().contains_key(&res) {
@@ -166,7 +190,10 @@ impl World {
                 return Err(());
             }
         }
-        let Some(thing) = self.live.get(&res) else { return Ok(Act::Create) };
+        let Some(thing) = self.live.get(&res) else {
+            let stays = self.sources[&side].rows.get(&res).is_some_and(|row| row.deleted);
+            return Ok(if stays { Act::Unchanged } else { Act::Create });
+        };
         match self.whose(side, res, thing) {
             Whose::Ours => Ok(self.compare(side, res, thing, data)),
             Whose::Nobodys if given.adopt => Ok(Act::Adopt),
@@ -174,13 +201,28 @@ impl World {
             Whose::Theirs(of) => {
                 let giver = &self.sources[&of];
                 let owned = giver.rows.get(&res).is_some_and(|row| row.birth == thing.birth);
-                if who.has(of) && !giver.declared().contains_key(&res) && owned { Ok(Act::Transfer) } else { Err(()) }
+                let settled = giver.rows.get(&res).is_some_and(|row| row.emergency.is_empty());
+                let given = who.has(of) && !giver.declared().contains_key(&res) && owned && settled;
+                if given { Ok(Act::Transfer) } else { Err(()) }
             }
         }
     }
 
+    /// Keys whose emergency change an apply would undo: they are left alone.
+    fn left_alone(&self, side: Side, res: Res, data: &Data) -> BTreeSet<char> {
+        let (Some(thing), Some(row)) = (self.live.get(&res), self.sources[&side].rows.get(&res)) else {
+            return BTreeSet::new();
+        };
+        let differs =
+            |key: &&char| data.get(key).is_some_and(|v| thing.data.get(key).is_none_or(|(live, _)| live != v));
+        if row.birth == thing.birth { row.emergency.iter().filter(differs).copied().collect() } else { BTreeSet::new() }
+    }
+
     fn compare(&self, side: Side, res: Res, thing: &Thing, data: &Data) -> Act {
-        let before = &self.sources[&side].rows[&res].keys;
+        let row = &self.sources[&side].rows[&res];
+        let left = self.left_alone(side, res, data);
+        let before: BTreeSet<char> = row.keys.difference(&left).copied().collect();
+        let data: &Data = &data.iter().filter(|(key, _)| !left.contains(key)).map(|(k, v)| (*k, *v)).collect();
         let is_ours = |key: &char| thing.data.get(key).is_some_and(|(_, owners)| owners.contains(&Owner::Holdfast));
         let is_shared = |key: &char| thing.data.get(key).is_some_and(|(_, owners)| owners.len() > 1);
         let dropped =
@@ -208,6 +250,7 @@ impl World {
                 Some(_) if other.declared().contains_key(res) => Act::Keep,
                 Some(_) if !source.prune => Act::Keep,
                 Some(_) if res.is_claim() && !given.allow => Act::Keep,
+                Some(_) if !source.rows[res].emergency.is_empty() => Act::Keep,
                 Some(_) => Act::Delete,
             };
             acts.insert((side, *res), act);
@@ -241,8 +284,13 @@ impl World {
     }
 
     fn write(&mut self, side: Side, res: Res, act: Act, data: &Data) {
+        let left = self.left_alone(side, res, data);
+        let row = self.sources[&side].rows.get(&res).cloned();
         if act == Act::Transfer {
             self.rows(side.other()).remove(&res);
+        }
+        if act == Act::Unchanged && row.as_ref().is_some_and(|row| row.deleted) {
+            return;
         }
         let next_birth = self.births + 1;
         let thing = self.live.entry(res).or_insert_with(|| Thing {
@@ -261,7 +309,7 @@ impl World {
                 // Nobody's any more.
                 !owners.is_empty()
             });
-            for (key, value) in data {
+            for (key, value) in data.iter().filter(|(key, _)| !left.contains(key)) {
                 let entry = thing.data.entry(*key).or_insert((*value, BTreeSet::new()));
                 if entry.0 != *value {
                     *entry = (*value, BTreeSet::new());
@@ -269,14 +317,26 @@ impl World {
                 entry.1.insert(Owner::Holdfast);
             }
         }
-        let row = Row { birth: thing.birth, keys: data.keys().copied().collect() };
-        self.rows(side).insert(res, row);
+        let birth = thing.birth;
+        // What was written in a pause is in git once an apply has declared it.
+        let emergency = match row.filter(|row| row.birth == birth) {
+            None => BTreeSet::new(),
+            Some(row) if act == Act::Unchanged && row.data == *data => return,
+            Some(_) if left.is_empty() => BTreeSet::new(),
+            Some(row) => {
+                row.emergency.into_iter().filter(|key| left.contains(key) || !data.contains_key(key)).collect()
+            }
+        };
+        let keys = data.keys().filter(|key| !left.contains(key)).copied().collect();
+        self.rows(side).insert(res, Row { birth, data: data.clone(), keys, emergency, deleted: false });
     }
 
     /// Somebody outside sets or takes off a value.
     pub fn put(&mut self, hand: u8, res: Res, key: char, value: Option<u8>, edit: MarkEdit) {
         let mark = self.edited(res, edit);
         let births = self.births;
+        let remarked = self.live.get(&res).is_some_and(|thing| thing.mark != mark);
+        let written = self.live.get(&res).is_some_and(|t| t.data.get(&key).map(|(live, _)| *live) != value);
         let thing = self.live.entry(res).or_insert_with(|| Thing {
             birth: births + 1,
             mark: Mark::None,
@@ -284,6 +344,7 @@ impl World {
         });
         self.births = self.births.max(thing.birth);
         thing.mark = mark;
+        let birth = thing.birth;
         match value {
             None => {
                 thing.data.remove(&key);
@@ -291,6 +352,42 @@ impl World {
             Some(value) if thing.data.get(&key).is_some_and(|(live, _)| *live == value) => {}
             Some(value) => {
                 thing.data.insert(key, (value, BTreeSet::from([Owner::Hand(hand)])));
+            }
+        }
+        for source in self.sources.values_mut().filter(|source| source.paused) {
+            if let Some(row) = source.rows.get_mut(&res).filter(|row| row.birth == birth) {
+                row.emergency.extend(written.then_some(key).into_iter().chain(remarked.then_some(MARK)));
+            }
+        }
+        self.made(res);
+    }
+
+    /// An object is there: no row's pause deleted it.
+    fn made(&mut self, res: Res) {
+        for row in self.sources.values_mut().filter_map(|source| source.rows.get_mut(&res)) {
+            row.deleted = false;
+        }
+    }
+
+    /// Somebody outside deletes an object.
+    pub fn delete(&mut self, res: Res) {
+        self.live.remove(&res);
+        for source in self.sources.values_mut() {
+            let paused = source.paused;
+            if let Some(row) = source.rows.get_mut(&res) {
+                row.deleted = paused;
+            }
+        }
+    }
+
+    /// A person ends a pause.
+    pub fn resume(&mut self, side: Side, revert: bool) {
+        let source = self.sources.get_mut(&side).expect("both Sources are there");
+        source.paused = false;
+        if revert {
+            for row in source.rows.values_mut() {
+                row.emergency.clear();
+                row.deleted = false;
             }
         }
     }

@@ -136,6 +136,10 @@ pub enum Step {
     Delete(u8, Res),
     /// Somebody outside deletes it and makes it anew just so, mark included.
     Remake(u8, Res),
+    /// A person pauses the Source.
+    Pause(Side),
+    /// A person ends the pause; `true` gives up what was written in pauses.
+    Resume(Side, bool),
 }
 
 /// Places where a process can die.
@@ -200,6 +204,8 @@ pub fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(hand, res, key, value, mark)| Step::Put(hand, res, key, value, mark)),
         3 => (hand.clone(), res()).prop_map(|(hand, res)| Step::Delete(hand, res)),
         3 => (hand, res()).prop_map(|(hand, res)| Step::Remake(hand, res)),
+        3 => side().prop_map(Step::Pause),
+        6 => (side(), any::<bool>()).prop_map(|(side, revert)| Step::Resume(side, revert)),
     ]
 }
 
@@ -250,6 +256,8 @@ impl fmt::Display for Step {
             }
             Self::Delete(hand, res) => write!(f, "delete {hand} {}", res.name()),
             Self::Remake(hand, res) => write!(f, "remake {hand} {}", res.name()),
+            Self::Pause(side) => write!(f, "pause {}", side.name()),
+            Self::Resume(side, revert) => write!(f, "resume {} {revert}", side.name()),
         }
     }
 }
@@ -291,6 +299,8 @@ impl FromStr for Step {
             }
             "delete" => Self::Delete(small(1)?, res(2)?),
             "remake" => Self::Remake(small(1)?, res(2)?),
+            "pause" => Self::Pause(side(1)?),
+            "resume" => Self::Resume(side(1)?, word(2)? == "true"),
             other => return Err(format!("{other} is no step")),
         })
     }

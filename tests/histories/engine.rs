@@ -287,10 +287,11 @@ impl Engine {
         if let Some(mark) = next {
             metadata.insert("annotations".to_owned(), json!({ OWNER_ANNOTATION: mark }));
         }
-        let values = values_mut(&mut object, res);
         match value {
-            None => drop(values.remove(&key.to_string())),
-            Some(value) => drop(values.insert(key.to_string(), json!(value.to_string()))),
+            // Nothing is written where there is nothing to take away, not even an empty map.
+            None if !values(&object, res).contains_key(&key) => {}
+            None => drop(values_mut(&mut object, res).remove(&key.to_string())),
+            Some(value) => drop(values_mut(&mut object, res).insert(key.to_string(), json!(value.to_string()))),
         }
         self.store.hand(&format!("hand-{hand}")).put(&[object], self.clock.now()).unwrap();
     }

@@ -1,9 +1,9 @@
 //! Plays a history: each step on the engine and on the model, and compares.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use holdfast::base::ids::SourceId;
+use holdfast::base::ids::{PlanId, SourceId};
 use holdfast::plan::document::PlanDocument;
 
 use super::check::{self, Uids};
@@ -28,6 +28,8 @@ struct Play {
     uids: Uids,
     ids: BTreeMap<Side, SourceId>,
     saved: BTreeMap<u8, Saved>,
+    /// Plans that were applied: a kept one of the same name is refused, though nothing moved.
+    applied: BTreeSet<PlanId>,
     last: Dump,
 }
 
@@ -54,7 +56,15 @@ pub fn play(steps: &[Step]) -> Result<(), Broken> {
     let engine = Engine::new();
     let ids = Side::BOTH.into_iter().map(|side| (side, engine.source_id(side))).collect();
     let last = engine.dump();
-    let mut play = Play { engine, world: World::new(), uids: Uids::default(), ids, saved: BTreeMap::new(), last };
+    let mut play = Play {
+        engine,
+        world: World::new(),
+        uids: Uids::default(),
+        ids,
+        saved: BTreeMap::new(),
+        applied: BTreeSet::new(),
+        last,
+    };
     for (at, step) in steps.iter().enumerate() {
         play.step(step).map_err(|why| Broken { at: at + 1, step: step.clone(), why })?;
     }
@@ -144,10 +154,13 @@ impl Play {
                 check::refusal(&refusal, &expected)?;
                 return self.nothing_changed();
             }
-            Ok(plan) => check::plan(who, &plan, &expected)?,
-        }
-        if end == End::Cut {
-            return self.nothing_changed();
+            Ok(plan) => {
+                check::plan(who, &plan, &expected)?;
+                if end == End::Cut {
+                    return self.nothing_changed();
+                }
+                self.applied.insert(plan.plan_id);
+            }
         }
         if let Outcome::Planned(acts) = &expected {
             self.world.apply(who, acts);
@@ -193,13 +206,14 @@ impl Play {
         match self.engine.apply(saved.who, saved.given, Some(&saved.plan), End::Commit) {
             Err(Refusal::Failed(why)) => return Err(format!("it failed: {why}")),
             Err(Refusal::Rejected(rejection)) => {
-                if fresh && !self.world.is_paused(self.saved[&slot].who) {
+                let single_use = self.applied.contains(&saved.plan.plan_id);
+                if fresh && !single_use && !self.world.is_paused(saved.who) {
                     return Err(format!("nothing happened since, and it is refused: {}", check::texts(&rejection)));
                 }
                 return self.nothing_changed();
             }
-            Ok(_) => {}
-        }
+            Ok(plan) => self.applied.insert(plan.plan_id),
+        };
         // What was reviewed is what was applied: at its commit, and to the same Changes.
         let mut then = self.world.clone();
         for (side, declared) in &saved.declared {

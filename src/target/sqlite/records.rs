@@ -102,21 +102,15 @@ impl View {
         Ok(())
     }
 
-    /// A Source that still has a row of this object.
-    pub(super) fn holder_of_row(&self, resource: i64, uid: &ObjectUid) -> Result<Option<SourceId>, TargetError> {
-        let ask = "SELECT s.id, i.row FROM source s JOIN inventory i ON i.key = ((s.key << ?1) | ?2)";
+    /// Whether a Source has a row of this very object.
+    pub(super) fn has_row(&self, source: &SourceId, resource: i64, uid: &ObjectUid) -> Result<bool, TargetError> {
+        let ask = "SELECT i.row FROM source s JOIN inventory i ON i.key = ((s.key << ?1) | ?2) WHERE s.id = ?3";
         let mut statement = self.conn.prepare_cached(ask).map_err(|e| self.name.reading(e))?;
-        let found = statement
-            .query_map(params![SHIFT, resource], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
-            .and_then(Iterator::collect::<rusqlite::Result<Vec<_>>>)
+        let row = statement
+            .query_row(params![SHIFT, resource, source.as_str()], |row| row.get::<_, String>(0))
+            .optional()
             .map_err(|e| self.name.reading(e))?;
-        for (source, row) in found {
-            let row: Row = self.read("an inventory row", &row)?;
-            if row.uid == *uid {
-                let source = SourceId::parse(&source);
-                return source.map(Some).map_err(|_| self.name.damaged("a Source's ID can't be read"));
-            }
-        }
-        Ok(None)
+        let row: Option<Row> = row.map(|row| self.read("an inventory row", &row)).transpose()?;
+        Ok(row.is_some_and(|row| row.uid == *uid))
     }
 }

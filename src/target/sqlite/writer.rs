@@ -72,6 +72,14 @@ pub(super) fn finish(target: &Embedded, view: View, entry: &str, at: Moment) -> 
     }
 }
 
+/// An object that is gone.
+struct Deleted {
+    key: i64,
+    uid: ObjectUid,
+    /// The Source that its mark named, if it was made for it.
+    owner: Option<SourceId>,
+}
+
 struct Apply<'v> {
     view: &'v View,
     batch: &'v Batch,
@@ -83,8 +91,8 @@ struct Apply<'v> {
     sources: Vec<i64>,
     namespaces: HashSet<String>,
     written: Vec<(ResourceId, ObjectUid, String)>,
-    /// What was deleted, with its key and UID.
-    deleted: HashMap<ResourceId, (i64, ObjectUid)>,
+    /// What was deleted.
+    deleted: HashMap<ResourceId, Deleted>,
 }
 
 impl<'v> Apply<'v> {
@@ -176,9 +184,9 @@ impl<'v> Apply<'v> {
     /// A warranted delete, with exactly what was said to go along.
     fn delete(&mut self, warrant: &PruneWarrant, cascade: &[ResourceId]) -> Result<(), TargetError> {
         let id = warrant.id();
-        if let Some((_, uid)) = self.deleted.get(id) {
+        if let Some(deleted) = self.deleted.get(id) {
             // It went along with an earlier one.
-            return if uid == warrant.uid() { Ok(()) } else { Err(moved(id, "its UID is another")) };
+            return if deleted.uid == *warrant.uid() { Ok(()) } else { Err(moved(id, "its UID is another")) };
         }
         let head = self.view.find_heads(&[id])?.remove(id).filter(|head| head.uid == *warrant.uid());
         let Some(head) = head else { return Err(moved(id, "it isn't there")) };
@@ -207,7 +215,9 @@ impl<'v> Apply<'v> {
         if id.is("", "Namespace") {
             self.namespaces.remove(&id.name);
         }
-        self.deleted.insert(id.clone(), (key, head.uid.clone()));
+        let mark = head.mark.as_ref().ok().and_then(Option::as_ref).filter(|mark| mark.resource == *id);
+        let owner = mark.map(|mark| mark.source.clone());
+        self.deleted.insert(id.clone(), Deleted { key, uid: head.uid.clone(), owner });
         failpoint::hit(failpoint::AFTER_DELETE);
         Ok(())
     }
@@ -219,9 +229,11 @@ impl<'v> Apply<'v> {
             self.inventory(source, commit)?;
             serials.push((commit.record.id.clone(), commit.record.serial));
         }
-        for (id, (key, uid)) in &self.deleted {
-            if let Some(holder) = self.view.holder_of_row(*key, uid)? {
-                return Err(moved(id, &format!("it goes, and Source {holder} would keep its inventory row")));
+        for (id, Deleted { key, uid, owner }) in &self.deleted {
+            // The row of a Source whose mark it doesn't bear owns nothing: that Source's next plan ends it.
+            let Some(owner) = owner else { continue };
+            if self.view.has_row(owner, *key, uid)? {
+                return Err(moved(id, &format!("it goes, and Source {owner} would keep its inventory row")));
             }
         }
         Ok(serials)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::base::clock::Moment;
-use crate::base::ids::ApplyId;
+use crate::base::ids::{ApplyId, PlanId};
 use crate::plan::document::{Action, PlanDocument};
 
 /// The version of the receipt's format.
@@ -48,6 +48,7 @@ fn done(action: Action) -> &'static str {
 /// Writes the receipt of a plan that is about to be applied whole.
 pub(crate) fn receipt(
     plan: &PlanDocument,
+    reviewed: &PlanId,
     apply: &ApplyId,
     actor: &str,
     at: Moment,
@@ -81,7 +82,7 @@ pub(crate) fn receipt(
         "formatVersion": RECEIPT_VERSION,
         "result": "applied",
         "applyId": apply,
-        "planId": plan.plan_id,
+        "planId": reviewed,
         "contentId": plan.content_id,
         "actor": actor,
         "at": at.rfc3339(),

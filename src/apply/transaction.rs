@@ -13,7 +13,7 @@ use super::rules::{SOURCE_MOVED, TARGET_MOVED};
 use crate::admission::Rejection;
 use crate::base::clock::Moment;
 use crate::base::fault::Fault;
-use crate::base::ids::{ApplyId, CommitId};
+use crate::base::ids::{ApplyId, CommitId, PlanId};
 use crate::base::progress::{Counter, Stage};
 use crate::base::resource::ResourceId;
 use crate::inventory::{OWNER_ANNOTATION, OwnerMark, Released, Row, SourceRecord};
@@ -95,7 +95,7 @@ impl<'t> Transaction<'t> {
             let mut ids = prepared.source_ids(reader.as_ref())?;
             ids.extend(early.givers().into_iter().map(|at| early.outside[at].id.clone()));
             ids.sort();
-            (ids, reader.revision()?, batch(&early, &options, context.clock.now()))
+            (ids, reader.revision()?, batch(&early, &reviewed.plan_id, &options, context.clock.now()))
         };
         // If somebody writes meanwhile this may fail by what they wrote; then the plan made inside the lock says so better.
         let writes = early.writes.len();
@@ -109,7 +109,7 @@ impl<'t> Transaction<'t> {
             let sealed = planned(prepared, reader, context)?;
             still_so(reviewed, &sealed, &options)?;
             givers_held(reader, &sealed, &options, context.clock.now())?;
-            batch(&sealed, &options, context.clock.now()).into()
+            batch(&sealed, &reviewed.plan_id, &options, context.clock.now()).into()
         };
         Ok(Self { writer, staged, writes })
     }
@@ -223,13 +223,15 @@ fn unmerged(plan: &PlanDocument, options: &ApplyOptions) -> Vec<Fault> {
         .collect()
 }
 
-fn batch(sealed: &SealedPlan, options: &ApplyOptions, at: Moment) -> Batch {
+/// Everything of the apply. It bears the name of the plan that was reviewed: the report of the one that was made anew, and
+/// with it the name, may differ, and the reviewed one is used up.
+fn batch(sealed: &SealedPlan, reviewed: &PlanId, options: &ApplyOptions, at: Moment) -> Batch {
     let document = sealed.document();
     let mut commits: Vec<SourceCommit> = sealed
         .sources
         .iter()
         .zip(&document.sources)
-        .map(|(source, entry)| source_commit(source, &entry.commit, document, options, at))
+        .map(|(source, entry)| source_commit(source, &entry.commit, reviewed, options, at))
         .collect();
     for (source, row) in &sealed.moved_rows {
         commits[*source].upserts.push(row.clone());
@@ -260,7 +262,8 @@ fn batch(sealed: &SealedPlan, options: &ApplyOptions, at: Moment) -> Batch {
         rows(step, &mut commits, &options.apply, at);
     }
     let unmerged = document.sources.iter().any(|s| s.preview);
-    let mut receipt = receipt(document, &options.apply, &options.actor, at, unmerged, options.reason.as_deref());
+    let mut receipt =
+        receipt(document, reviewed, &options.apply, &options.actor, at, unmerged, options.reason.as_deref());
     if let (Some(map), true) = (receipt.as_object_mut(), options.while_paused) {
         map.insert("whilePaused".to_owned(), true.into());
     }
@@ -269,7 +272,7 @@ fn batch(sealed: &SealedPlan, options: &ApplyOptions, at: Moment) -> Batch {
         at,
         actor: options.actor.clone(),
         operation: Operation::Apply,
-        plan: Some(document.plan_id.clone()),
+        plan: Some(reviewed.clone()),
         single_use: options.single_use,
         writes,
         sources: commits,
@@ -280,7 +283,7 @@ fn batch(sealed: &SealedPlan, options: &ApplyOptions, at: Moment) -> Batch {
 fn source_commit(
     source: &SealedSource,
     commit: &CommitId,
-    plan: &PlanDocument,
+    reviewed: &PlanId,
     options: &ApplyOptions,
     at: Moment,
 ) -> SourceCommit {
@@ -291,7 +294,7 @@ fn source_commit(
             former_names: source.former_names.clone(),
             binding: source.binding.clone(),
             commit: commit.clone(),
-            plan: plan.plan_id.clone(),
+            plan: reviewed.clone(),
             apply: options.apply.clone(),
             applied_at: at,
             spec: source.spec.clone(),

@@ -9,8 +9,9 @@ use crate::base::ids::{ObjectUid, SourceId, SourceName};
 use crate::base::progress::{Counter, NoProgress, Progress, Stage};
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::inventory::{Released, SourceRecord};
-use crate::plan::document::TargetEntry;
+use crate::plan::document::{Purpose, TargetEntry};
 use crate::plan::{Observed, OutsideSource, SourceInput, needs_body};
+use crate::source::scope::{ClusterKinds, Namespaces};
 use crate::target::{Contents, Head, Reader, TargetError, TargetKind};
 
 /// Reads what the planning of these Sources needs.
@@ -51,12 +52,14 @@ pub(crate) fn observe_telling(
     let contents = contents(reader, &heads, inputs)?;
     let outside = outside(reader, &heads, known, inputs)?;
     let released = released(reader, &heads, known, inputs)?;
+    let marked = marked(reader, inputs)?;
     let autoscalers = autoscalers(reader, inputs, &bodies)?;
     Ok(Observed {
         target: TargetEntry { kind, identity: reader.identity()? },
         known: known.to_vec(),
         outside,
         released,
+        marked,
         heads,
         objects,
         contents,
@@ -115,6 +118,32 @@ fn released(
     for record in known {
         let theirs = reader.released(&record.id)?.into_iter().filter(|row| unowned.contains(&(&row.id, &row.uid)));
         found.extend(theirs.map(|row| (record.name.clone(), row)));
+    }
+    Ok(found)
+}
+
+/// What bears the mark of a Source that is rebuilt, in the namespaces and of the cluster-scoped kinds that it may write.
+fn marked(reader: &dyn Reader, inputs: &[SourceInput<'_>]) -> Result<Vec<Head>, TargetError> {
+    let mut found = Vec::new();
+    for input in inputs.iter().filter(|input| input.purpose == Purpose::Rebuild) {
+        let namespaces: Vec<String> = match &input.spec.namespaces {
+            Namespaces::Some(names) => names.iter().cloned().collect(),
+            Namespaces::Any => {
+                let all = reader.list(&Contents::Kind(GroupKind::new("", "Namespace")))?;
+                all.into_iter().map(|head| head.id.name).collect()
+            }
+        };
+        let owned = input.set.manifests().iter().map(|checked| checked.id()).chain(input.inventory.rows.keys());
+        let mut kinds: BTreeSet<GroupKind> =
+            owned.filter(|id| id.namespace.is_none()).map(ResourceId::group_kind).collect();
+        if let ClusterKinds::Some(named) = &input.spec.cluster_kinds {
+            kinds.extend(named.iter().map(|kind| kind.kind.clone()));
+        }
+        let ask = namespaces.into_iter().map(Contents::Namespace).chain(kinds.into_iter().map(Contents::Kind));
+        for contents in ask {
+            let ours = |head: &Head| matches!(&head.mark, Ok(Some(mark)) if mark.source == input.id && mark.resource == head.id);
+            found.extend(reader.list(&contents)?.into_iter().filter(ours));
+        }
     }
     Ok(found)
 }

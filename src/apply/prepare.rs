@@ -9,6 +9,7 @@ use super::held::{Hold, held, holds};
 use super::observe::observe_telling;
 use super::read::{SourceRead, Wanted};
 use super::ready::{Reading, Ready, versions};
+use super::removal::{self, Leaving, Removal};
 use super::rules::SOURCE_BINDING;
 use crate::admission::{self, CheckedSet, Rejection};
 use crate::base::clock::Moment;
@@ -17,8 +18,8 @@ use crate::base::ids::{SourceId, SourceName, TargetIdentity};
 use crate::base::progress::Progress;
 use crate::base::resource::ResourceId;
 use crate::inventory::{Inventory, Pin, SourceRecord};
-use crate::plan::document::Waiver;
-use crate::plan::{Draft, Grants, OtherSource, SealedPlan, SourceInput, draft};
+use crate::plan::document::{Purpose, Waiver};
+use crate::plan::{CommitFacts, Draft, Grants, OtherSource, SealedPlan, SourceInput, draft};
 use crate::source::refs::RefSpec;
 use crate::source::spec::SourceSpec;
 use crate::target::{Live, Reader, TargetError, TargetKind};
@@ -37,6 +38,10 @@ pub struct Request<'a> {
     pub grants: Grants,
     /// Waivers of user policies.
     pub waivers: Vec<Waiver>,
+    /// What is planned of the Sources: [`Purpose::Apply`] or [`Purpose::Rebuild`].
+    pub purpose: Purpose,
+    /// A Source that is removed; then there are no others to plan.
+    pub removal: Option<Removal>,
 }
 
 /// Sources that were read and checked, ready to be planned against what a Reader shows.
@@ -48,6 +53,8 @@ pub struct Prepared<'a> {
     grants: Grants,
     warnings: Vec<Warning>,
     progress: &'a dyn Progress,
+    purpose: Purpose,
+    removal: Option<Removal>,
 }
 
 /// Fetches, reads and checks.
@@ -75,8 +82,12 @@ pub fn prepare<'a>(context: &Context<'a>, request: Request<'a>) -> Result<Prepar
     if !rejection.is_empty() {
         return Err(rejection);
     }
-    let others = request.others.iter().map(|spec| other(context, spec, &definitions)).collect();
-    Ok(Prepared::of(context, sources, others, &definitions, request.grants))
+    let others = match &request.removal {
+        Some(removal) => removal::others(context, removal, &request.others, &definitions),
+        None => request.others.iter().map(|spec| other(context, spec, &definitions)).collect(),
+    };
+    let prepared = Prepared::of(context, sources, others, &definitions, request.grants);
+    Ok(Prepared { purpose: request.purpose, removal: request.removal, ..prepared })
 }
 
 /// The pins of the Sources, in their order.
@@ -91,7 +102,7 @@ fn pins(context: &Context<'_>, request: &Request<'_>) -> Result<Vec<Option<Pin>>
 }
 
 /// What another Source declares at its newest commit; that it can't be read is an answer too, never "nothing".
-fn other(context: &Context<'_>, spec: &SourceSpec, definitions: &[Live]) -> OtherSource {
+pub(super) fn other(context: &Context<'_>, spec: &SourceSpec, definitions: &[Live]) -> OtherSource {
     let by = Reading { wanted: None, definitions, waivers: &[], uncommitted: false };
     let wanted = Ready::read(context, spec, &by).map_err(|refused| refused.first_text());
     OtherSource { name: spec.name.clone(), wanted: wanted.map(|ready| declared(&ready)) }
@@ -128,7 +139,9 @@ impl<'a> Prepared<'a> {
         sources.sort_by(|a, b| a.read.spec.name.cmp(&b.read.spec.name));
         let warnings = sources.iter().flat_map(|ready| ready.read.warnings.iter().cloned()).collect();
         let (kind, progress) = (context.target.kind(), context.progress);
-        Self { kind, sources, others, definitions: versions(definitions), grants, warnings, progress }
+        let definitions = versions(definitions);
+        let (purpose, removal) = (Purpose::Apply, None);
+        Self { kind, sources, others, definitions, grants, warnings, progress, purpose, removal }
     }
 
     /// Plans against what `reader` shows: observe, draft, judge, seal.
@@ -148,7 +161,12 @@ impl<'a> Prepared<'a> {
         let inventories: Vec<Inventory> = ids.iter().map(|id| reader.inventory(id)).collect::<Result<_, _>>()?;
         let pending = |(id, inventory): (&SourceId, &Inventory)| emergencies(reader, &reader.controls(id)?, inventory);
         let pending: Vec<_> = ids.iter().zip(&inventories).map(pending).collect::<Result<_, TargetError>>()?;
-        let mut inputs = Vec::new();
+        let leaving = match self.removal.as_ref().map(|removal| Leaving::read(removal, reader, &known)).transpose()? {
+            Some(Err(rejection)) => return Ok(Err(rejection)),
+            Some(Ok(leaving)) => Some(leaving),
+            None => None,
+        };
+        let mut inputs: Vec<SourceInput<'_>> = leaving.iter().map(Leaving::input).collect();
         for (((ready, id), inventory), emergencies) in self.sources.iter().zip(&ids).zip(&inventories).zip(pending) {
             let (read, set) = (&ready.read, &ready.set);
             let record = known.iter().find(|record| record.id == *id && record.removed_at.is_none());
@@ -160,11 +178,12 @@ impl<'a> Prepared<'a> {
             match facts {
                 Ok(facts) => inputs.push(SourceInput {
                     spec: read.spec,
+                    purpose: self.purpose,
                     id: id.clone(),
                     record,
                     inventory,
                     set,
-                    facts,
+                    facts: self.rebuilding(facts, record),
                     binding: read.binding.clone(),
                     rebinds,
                     emergencies,
@@ -188,6 +207,12 @@ impl<'a> Prepared<'a> {
             .map_err(|broken| Rejection::of(Fault::new(admission::BROKEN_PLAN, broken.to_string()))))
     }
 
+    /// What a rebuild takes back was brought by the applied commit, whatever became of its branch.
+    fn rebuilding(&self, facts: CommitFacts, record: Option<&SourceRecord>) -> CommitFacts {
+        let applied = record.is_some_and(|record| record.commit == facts.commit);
+        CommitFacts { preview: facts.preview && !(applied && self.purpose == Purpose::Rebuild), ..facts }
+    }
+
     /// Whether the target serves the same definitions as when the manifests were checked.
     pub(crate) fn serves_the_same(&self, reader: &dyn Reader) -> Result<bool, TargetError> {
         Ok(versions(&reader.definitions()?) == self.definitions)
@@ -199,8 +224,7 @@ impl<'a> Prepared<'a> {
     /// If the target can't be read.
     pub fn source_ids(&self, reader: &dyn Reader) -> Result<Vec<SourceId>, TargetError> {
         let (identity, known) = (reader.identity()?, reader.sources()?);
-        let mut ids: Vec<SourceId> =
-            self.sources.iter().map(|ready| source_id(&identity, &ready.read.spec.name, &known)).collect();
+        let mut ids: Vec<SourceId> = self.names().map(|name| source_id(&identity, name, &known)).collect();
         ids.sort();
         Ok(ids)
     }
@@ -210,7 +234,21 @@ impl<'a> Prepared<'a> {
     /// # Errors
     /// If the target can't be read.
     pub fn holds(&self, reader: &dyn Reader, now: Moment) -> Result<Vec<Hold>, TargetError> {
-        holds(reader, self.sources.iter().map(|ready| (&ready.read.spec.name, &ready.read.commit)), now)
+        let known = reader.sources()?;
+        let leaving = self.removal.as_ref().and_then(|removal| applied(&known, &removal.name));
+        let leaving = leaving.map(|record| (&record.name, &record.commit));
+        let read = self.sources.iter().map(|ready| (&ready.read.spec.name, &ready.read.commit));
+        holds(reader, read.chain(leaving), now)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &SourceName> {
+        let read = self.sources.iter().map(|ready| &ready.read.spec.name);
+        read.chain(self.removal.as_ref().map(|removal| &removal.name))
+    }
+
+    /// Gives the permission for so many deletes: whoever asks for a removal with all objects, and sees it, gives it.
+    pub fn allow_deletes(&mut self, deletes: usize) {
+        self.grants.allow_deletes(deletes);
     }
 
     /// The same as an apply would say it.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::base::clock::Moment;
 use crate::base::ids::{ApplyId, PlanId};
-use crate::plan::document::{Action, PlanDocument};
+use crate::plan::document::{Action, PlanDocument, Purpose};
 
 /// The version of the receipt's format.
 pub const RECEIPT_VERSION: u32 = 1;
@@ -76,8 +76,17 @@ pub(crate) fn receipt(
     let sources: Vec<Value> = plan
         .sources
         .iter()
-        .map(|s| json!({ "name": s.name, "id": s.id, "commit": s.commit, "before": s.applied }))
+        .map(|s| {
+            let mut entry = json!({ "name": s.name, "id": s.id, "commit": s.commit, "before": s.applied });
+            if let (Some(map), false) = (entry.as_object_mut(), s.purpose.is_apply()) {
+                map.insert("purpose".to_owned(), json!(s.purpose));
+            }
+            entry
+        })
         .collect();
+    // A rebuild writes rows and no object.
+    let rebuilt = plan.sources.iter().any(|s| s.purpose == Purpose::Rebuild);
+    let writes = if rebuilt { 0 } else { s.create + s.update + s.own + s.replace + s.adopt + s.transfer };
     let mut receipt = json!({
         "formatVersion": RECEIPT_VERSION,
         "result": "applied",
@@ -88,7 +97,7 @@ pub(crate) fn receipt(
         "at": at.rfc3339(),
         "target": plan.target,
         "sources": sources,
-        "writes": s.create + s.update + s.own + s.replace + s.adopt + s.transfer,
+        "writes": writes,
         "deletes": s.delete,
         "summary": s,
         "changes": changes,

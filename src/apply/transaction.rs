@@ -17,7 +17,7 @@ use crate::base::ids::{ApplyId, CommitId, PlanId};
 use crate::base::progress::{Counter, Stage};
 use crate::base::resource::ResourceId;
 use crate::inventory::{OWNER_ANNOTATION, OwnerMark, Released, Row, SourceRecord};
-use crate::plan::document::PlanDocument;
+use crate::plan::document::{PlanDocument, Purpose};
 use crate::plan::{Giver, Intent, RowChange, SealedPlan, SealedSource, Step, binding};
 use crate::target::{Batch, Operation, Reader, SourceCommit, Staged, TargetError, Write, Writer};
 
@@ -271,12 +271,23 @@ fn batch(sealed: &SealedPlan, reviewed: &PlanId, options: &ApplyOptions, at: Mom
         apply: options.apply.clone(),
         at,
         actor: options.actor.clone(),
-        operation: Operation::Apply,
+        operation: operation(sealed),
         plan: Some(reviewed.clone()),
         single_use: options.single_use,
         writes,
         sources: commits,
         receipt,
+    }
+}
+
+fn operation(sealed: &SealedPlan) -> Operation {
+    let any = |is: fn(Purpose) -> bool| sealed.sources.iter().any(|source| is(source.purpose));
+    if any(Purpose::removes) {
+        Operation::Remove
+    } else if any(|purpose| purpose == Purpose::Rebuild) {
+        Operation::Rebuild
+    } else {
+        Operation::Apply
     }
 }
 
@@ -299,7 +310,7 @@ fn source_commit(
             applied_at: at,
             spec: source.spec.clone(),
             serial: source.serial + u64::from(source.rises),
-            removed_at: None,
+            removed_at: source.purpose.removes().then_some(at),
         },
         serial_before: source.serial,
         upserts: Vec::new(),

@@ -453,6 +453,14 @@ pub(crate) enum SourceCommand {
     /// Gives a Source another name: its ID and every object stay as they are
     #[command(after_help = "Example:\n  holdfast source rename web web-v2")]
     Rename(RenameArgs),
+    /// Removes a Source: its objects stay unmarked, or are deleted; needs no repository
+    #[command(after_help = "Examples:
+  holdfast source remove web --orphan                     its objects stay, and are nobody's
+  holdfast source remove web --prune --out web.plan.json  all of them are deleted, or nothing; the plan is saved")]
+    Remove(RemoveArgs),
+    /// Takes back what bears a Source's mark, after a restore gave new UIDs; deletes and writes no object
+    #[command(after_help = "Example:\n  holdfast source rebuild web")]
+    Rebuild(RebuildArgs),
 }
 
 /// How a Source is held, and why.
@@ -478,6 +486,62 @@ pub(crate) struct RenameArgs {
     pub old: String,
     /// The name that it gets
     pub new: String,
+    #[command(flatten)]
+    pub locking: Locking,
+}
+
+/// How a plan of a Source's own affairs is saved or confirmed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options")]
+pub(crate) struct Confirming {
+    /// Save the plan; without --yes or --expect nothing is applied
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Don't ask
+    #[arg(short, long)]
+    pub yes: bool,
+    /// The ContentId that was reviewed
+    #[arg(long, value_name = "ID")]
+    pub expect: Option<String>,
+    /// Although the Source is paused; needs --reason
+    #[arg(long)]
+    pub while_paused: bool,
+}
+
+/// Options of `source remove`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("how").required(true).args(["orphan", "prune"]))]
+pub(crate) struct RemoveArgs {
+    /// The Source
+    pub name: String,
+    /// Its objects stay, without its mark
+    #[arg(long)]
+    pub orphan: bool,
+    /// Its objects are deleted; refused where one would be kept
+    #[arg(long)]
+    pub prune: bool,
+    #[command(flatten)]
+    pub confirming: Confirming,
+    #[command(flatten)]
+    pub permissions: Permissions,
+    #[command(flatten)]
+    pub fetching: Fetching,
+    #[command(flatten)]
+    pub locking: Locking,
+}
+
+/// Options of `source rebuild`.
+#[derive(Debug, Args)]
+pub(crate) struct RebuildArgs {
+    /// The Source
+    pub name: String,
+    #[command(flatten)]
+    pub confirming: Confirming,
+    /// Why
+    #[arg(long, value_name = "REASON")]
+    pub reason: Option<String>,
+    #[command(flatten)]
+    pub fetching: Fetching,
     #[command(flatten)]
     pub locking: Locking,
 }

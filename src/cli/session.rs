@@ -9,7 +9,7 @@ use super::planfile;
 use super::progress::Bar;
 use super::target;
 use crate::admission::{Rejection, unknown_waivers};
-use crate::apply::{Context, Interrupt, Request, seen_commit};
+use crate::apply::{Context, Interrupt, Removal, Request, seen_commit};
 use crate::base::clock::{Clock, Moment};
 use crate::base::fault::Fault;
 use crate::base::ids::{ApplyId, CommitId, SourceName};
@@ -18,14 +18,14 @@ use crate::base::resource::GroupKind;
 use crate::manifest;
 use crate::plan::Grants;
 use crate::plan::binding::wrong_target;
-use crate::plan::document::{Allowances, PlanDocument, Waiver};
+use crate::plan::document::{Allowances, PlanDocument, Purpose, Waiver};
 use crate::source::limits;
 use crate::source::mirror::Ssh;
 use crate::source::refs::RefSpec;
 use crate::source::spec::SourceSpec;
 use crate::source::worktree;
-use crate::target::Target;
 use crate::target::sqlite::{Access, Embedded};
+use crate::target::{Target, TargetError};
 
 /// One command's surroundings.
 pub(crate) struct Session {
@@ -212,7 +212,84 @@ impl Session {
         if !unknown.is_empty() {
             return Err(Failure::usage(unknown.join("\n")));
         }
-        Ok(Request { sources, others, at: self.reference.clone(), commits, grants: grants(permissions)?, waivers })
+        Ok(Request {
+            sources,
+            others,
+            at: self.reference.clone(),
+            commits,
+            grants: grants(permissions)?,
+            waivers,
+            purpose: Purpose::Apply,
+            removal: None,
+        })
+    }
+
+    /// What a reviewed plan is made anew of. The file says which Sources, at which commits, and to what purpose; what it
+    /// says beside that counts for nothing.
+    pub(crate) fn request_of<'a>(
+        &'a self,
+        plan: &PlanDocument,
+        permissions: &Permissions,
+    ) -> Result<Request<'a>, Failure> {
+        if let [source] = plan.sources.as_slice()
+            && source.purpose.removes()
+        {
+            return self.removal(&source.name, source.purpose, permissions);
+        }
+        let names: Vec<String> = plan.sources.iter().map(|source| source.name.to_string()).collect();
+        let commits = plan.sources.iter().map(|s| (s.name.clone(), s.commit.clone())).collect();
+        match plan.sources.as_slice() {
+            [source] if source.purpose == Purpose::Rebuild => self.rebuild(&source.name, commits),
+            _ => self.request(&names, permissions, commits),
+        }
+    }
+
+    /// A Source that is removed, whether the configuration still has it or not.
+    pub(crate) fn removal<'a>(
+        &'a self,
+        name: &SourceName,
+        purpose: Purpose,
+        permissions: &Permissions,
+    ) -> Result<Request<'a>, Failure> {
+        Ok(Request {
+            sources: Vec::new(),
+            others: self.sources().filter(|s| s.name != *name).collect(),
+            at: None,
+            commits: Vec::new(),
+            grants: grants(permissions)?,
+            waivers: Vec::new(),
+            purpose: Purpose::Apply,
+            removal: Some(Removal { name: name.clone(), purpose }),
+        })
+    }
+
+    /// A Source that takes back what bears its mark.
+    pub(crate) fn rebuild<'a>(
+        &'a self,
+        name: &SourceName,
+        commits: Vec<(SourceName, CommitId)>,
+    ) -> Result<Request<'a>, Failure> {
+        let request = self.request(&[name.to_string()], &Permissions::default(), commits)?;
+        Ok(Request { others: Vec::new(), purpose: Purpose::Rebuild, ..request })
+    }
+
+    /// Names the Sources that own something on the target and that the configuration doesn't have.
+    ///
+    /// # Errors
+    /// If the target can't be read.
+    pub(crate) fn note_unconfigured(&self, output: &Output) -> Result<(), TargetError> {
+        let reader = self.target.reader()?;
+        for record in reader.sources()? {
+            if record.removed_at.is_some() || self.has_source(&record.name) {
+                continue;
+            }
+            let count = reader.inventory(&record.id)?.rows.len();
+            output.note(&format!(
+                "Source {} is without configuration here and owns {count} objects: they stay as they are",
+                record.name
+            ));
+        }
+        Ok(())
     }
 
     /// Says of a refused commit what is not committed: the cure may be there, only not in git.

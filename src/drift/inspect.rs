@@ -14,7 +14,7 @@ use crate::base::path::RepoPath;
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 use crate::inventory::{Emergency, Inventory, SourceRecord};
-use crate::plan::document::ChangeEntry;
+use crate::plan::document::{ChangeEntry, Purpose};
 use crate::plan::{CommitFacts, Grants, SourceInput, draft};
 use crate::source::scope::{ClusterKinds, Kinds, Namespaces};
 use crate::source::spec::{Effect, Sensitive, SourceSpec};
@@ -164,6 +164,7 @@ fn compare(
     let inventory = found.inventory.clone();
     let inputs = [SourceInput {
         spec,
+        purpose: Purpose::Apply,
         id: record.id.clone(),
         record: Some(&record),
         inventory: &inventory,

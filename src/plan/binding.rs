@@ -144,6 +144,9 @@ fn sources(reviewed: &PlanDocument, fresh: &PlanDocument, faults: &mut Vec<Fault
                 old.name, new.inventory_serial, old.inventory_serial
             )));
         }
+        if old.purpose != new.purpose {
+            faults.push(stale(format!("Source {}: the plan is made to another purpose", old.name)));
+        }
         if new.rewind && !old.rewind {
             faults.push(stale(format!(
                 "Source {}: another commit was applied since, and the plan's doesn't descend from it",

@@ -225,6 +225,33 @@ pub struct UnchangedEntry {
     pub declared: Digest,
 }
 
+/// What is planned of a Source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Purpose {
+    /// Its commit is applied.
+    #[default]
+    Apply,
+    /// It is removed, and its objects stay without a mark.
+    Orphan,
+    /// It is removed, and its objects are deleted.
+    Prune,
+    /// It takes back what bears its mark; nothing on the target is written.
+    Rebuild,
+}
+
+impl Purpose {
+    /// Whether the Source is there no more afterwards.
+    pub fn removes(self) -> bool {
+        matches!(self, Self::Orphan | Self::Prune)
+    }
+
+    /// Whether a commit is applied: the usual.
+    pub fn is_apply(&self) -> bool {
+        *self == Self::Apply
+    }
+}
+
 /// One Source of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -233,6 +260,9 @@ pub struct SourceEntry {
     pub name: SourceName,
     /// Its ID on this target.
     pub id: SourceId,
+    /// What is planned of it.
+    #[serde(default, skip_serializing_if = "Purpose::is_apply")]
+    pub purpose: Purpose,
     /// The path inside it, as shown.
     pub path: String,
     /// The commit.

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::change::{Change, Giver, Intent, Unchanged};
 use super::claim::given_away;
-use super::document::{Action, Allowances, Undo};
+use super::document::{Action, Allowances, Purpose, Undo};
 use super::input::{Grants, Observed, OtherSource, SourceInput, Uses};
 use super::kinds;
 use super::order::{self, Item};
@@ -76,6 +76,13 @@ impl<'a> Draft<'a> {
     fn consider_wanted(&mut self) {
         let beside = Beside { inputs: self.inputs, observed: self.observed, grants: self.grants };
         for (source, input) in self.inputs.iter().enumerate() {
+            if input.purpose == Purpose::Rebuild {
+                let taken = beside.take_back(source);
+                self.changes.extend(taken.changes);
+                self.warnings.extend(taken.warnings);
+                self.faults.extend(taken.faults);
+                continue;
+            }
             let considered: Vec<_> =
                 input.set.manifests().par_iter().map(|checked| beside.consider(source, checked)).collect();
             for (considered, warnings) in considered {

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::document::{Allowances, TargetEntry};
+use super::document::{Allowances, Purpose, TargetEntry};
 use crate::admission::CheckedSet;
-use crate::base::ids::{CommitId, SourceId, SourceName};
+use crate::base::ids::{CommitId, Digest, SourceId, SourceName};
 use crate::base::resource::{BadResourceId, ResourceId};
 use crate::inventory::{Binding, Emergency, Inventory, Released, SourceRecord};
 use crate::source::spec::SourceSpec;
@@ -23,8 +23,10 @@ pub struct CommitFacts {
 
 /// One Source that is planned.
 pub struct SourceInput<'a> {
-    /// Its specification.
+    /// Its specification; of one that is removed, what its record says.
     pub spec: &'a SourceSpec,
+    /// What is planned of it.
+    pub purpose: Purpose,
     /// Its ID on this target.
     pub id: SourceId,
     /// What the target knows of it; `None` before its first apply.
@@ -41,6 +43,16 @@ pub struct SourceInput<'a> {
     pub rebinds: bool,
     /// What others wrote to its objects while it was paused, and that is left alone.
     pub emergencies: BTreeMap<ResourceId, Emergency>,
+}
+
+impl SourceInput<'_> {
+    /// The digest of its specification; of one that is removed, of the one that was applied last.
+    pub fn spec_digest(&self) -> Digest {
+        match self.record {
+            Some(record) if self.purpose.removes() => record.spec.clone(),
+            _ => self.spec.digest(),
+        }
+    }
 }
 
 /// Another Source of the same configuration: what it declares at its newest commit is never deleted.
@@ -74,6 +86,8 @@ pub struct Observed {
     pub outside: Vec<OutsideSource>,
     /// What any Source let go of the declared objects that bear no mark, with its name.
     pub released: Vec<(SourceName, Released)>,
+    /// What bears the mark of a Source that is rebuilt, as far as its scope reaches.
+    pub marked: Vec<Head>,
     /// Those of the declared and owned resources that exist.
     pub heads: HashMap<ResourceId, Head>,
     /// The bodies of those that have to be compared.
@@ -230,6 +244,11 @@ impl Grants {
     /// As given, sorted.
     pub fn given(&self) -> &Allowances {
         &self.given
+    }
+
+    /// Allows so many deletes.
+    pub(crate) fn allow_deletes(&mut self, deletes: usize) {
+        self.given.deletes = Some(deletes);
     }
 
     /// How many deletes are allowed.

@@ -20,6 +20,7 @@ pub mod lint;
 mod order;
 mod ownership;
 mod prune;
+mod rebuild;
 mod removal;
 pub mod render;
 mod scope;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::claim::RELEASED_TO;
+use super::document::Purpose;
 use super::kinds;
 use super::ownership::{Gone, Marked, OWNER_MISMATCH, UID_MISMATCH, Uid, gone};
 use super::wanted::{UNREADABLE_OBJECT, USED_OBJECT};
@@ -29,10 +30,15 @@ pub(super) const ALREADY_GONE: RuleId = RuleId::new("already-gone");
 /// The person who applies lets the object go.
 pub(super) const RELEASED: RuleId = RuleId::new("released");
 
+/// The Source is removed, and its objects stay.
+pub(super) const ORPHANED: RuleId = RuleId::new("orphaned");
+
 /// What a removal is judged by, besides the row and the live object.
 pub(super) struct PruneRules<'a> {
     /// The Source.
     pub(super) source: &'a SourceId,
+    /// What is planned of it.
+    pub(super) purpose: Purpose,
     /// Whether it prunes.
     pub(super) prune: bool,
     /// Sources that the target knows.
@@ -74,6 +80,8 @@ pub(super) enum Removal {
     Gone,
     /// The owner mark is taken off and the row ends, as asked.
     Release,
+    /// The same, since the Source is removed.
+    Orphan,
 }
 
 /// Judges one removal by itself; what it would take along is judged by [`super::holdings`].
@@ -97,6 +105,9 @@ pub(super) fn judge(rules: &PruneRules<'_>, row: &Row, head: Option<&Head>, live
     }
     if rules.release.contains(&row.id) {
         return Removal::Release;
+    }
+    if rules.purpose == Purpose::Orphan {
+        return Removal::Orphan;
     }
     if (rules.used)(&row.id) {
         let reason =

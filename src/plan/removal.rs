@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::change::{Change, Giver, Intent, RowChange, Unchanged};
 use super::claim::given_away;
-use super::document::{Action, Admitted, ChangeEntry, Field, Undo};
+use super::document::{Action, Admitted, ChangeEntry, Field, Purpose, Undo};
 use super::emergency::{self, EMERGENCY_PENDING};
 use super::holdings::{Deleting, Holdings, Holds};
 use super::input::{Grants, Observed, OtherSource, SourceInput};
@@ -95,6 +95,7 @@ pub(super) fn removals<'a>(beside: Beside<'a, '_>) -> Removals<'a> {
         let used = |id: &ResourceId| input.set.get(id).is_some_and(|c| c.wants().use_);
         let rules = PruneRules {
             source: &input.id,
+            purpose: input.purpose,
             prune: input.spec.prune,
             known: &observed.known,
             in_scope: &in_scope,
@@ -104,7 +105,9 @@ pub(super) fn removals<'a>(beside: Beside<'a, '_>) -> Removals<'a> {
             release: grants.release(),
             used: &used,
         };
-        for row in input.inventory.rows.values() {
+        // It takes back and lets nothing go.
+        let rows = (input.purpose != Purpose::Rebuild).then(|| input.inventory.rows.values());
+        for row in rows.into_iter().flatten() {
             let declared = input
                 .set
                 .get(&row.id)
@@ -131,8 +134,12 @@ pub(super) fn removals<'a>(beside: Beside<'a, '_>) -> Removals<'a> {
         ended.extend(end_second_rows(&mut all));
     }
     hold_back(&mut all, beside);
+    faults.extend(refused_keeps(&all, inputs, grants));
     faults.extend(budgets(&all, inputs, grants.deletes()));
-    let needs_allowance = grants.deletes().is_some() && !budgets(&all, inputs, None).is_empty();
+    // A plan file is a claim: that a Source is removed with its objects counts only if the applier says how many.
+    let prunes =
+        all.iter().any(|one| inputs[one.source].purpose == Purpose::Prune && matches!(one.removal, Removal::Delete(_)));
+    let needs_allowance = grants.deletes().is_some() && (prunes || !budgets(&all, inputs, None).is_empty());
     let mut changes = Vec::with_capacity(all.len());
     for one in all {
         match change(one, inputs) {
@@ -283,6 +290,24 @@ fn held(id: &ResourceId, holds: &[ResourceId]) -> String {
     )
 }
 
+/// A Source is not removed with its objects while one of them would stay.
+fn refused_keeps(all: &[One<'_>], inputs: &[SourceInput<'_>], grants: &Grants) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for one in all.iter().filter(|one| inputs[one.source].purpose == Purpose::Prune) {
+        let id = &one.row.id;
+        let (rule, reason) = match &one.removal {
+            Removal::Keep { rule, reason } => (*rule, reason),
+            // What isn't its own is let go if that is said.
+            Removal::Disown { rule, reason } if !grants.release().contains(id) => (*rule, reason),
+            _ => continue,
+        };
+        let hint = format!("--release {id} lets it go as it is; --orphan lets go of everything");
+        let text = format!("it would be kept: {reason}");
+        faults.push(Fault::new(rule, text).id(id.clone()).holds(one.holds.clone()).hint(hint));
+    }
+    faults
+}
+
 fn budgets(all: &[One<'_>], inputs: &[SourceInput<'_>], allowed: Option<usize>) -> Vec<Fault> {
     let mut faults = Vec::new();
     let deletes_of = |source: usize| {
@@ -304,7 +329,7 @@ fn budgets(all: &[One<'_>], inputs: &[SourceInput<'_>], allowed: Option<usize>) 
         let rows = input.inventory.rows.len();
         let deletes = deletes_of(source);
         let name = &input.spec.name;
-        if input.set.manifests().is_empty() && rows > 0 {
+        if input.purpose == Purpose::Apply && input.set.manifests().is_empty() && rows > 0 {
             let text = format!(
                 "commit {} declares nothing under {:?}, and Source {name} owns {rows} objects",
                 input.facts.commit.short(),
@@ -395,6 +420,14 @@ fn change<'a>(one: One<'a>, inputs: &[SourceInput<'_>]) -> Result<Change<'a>, Bo
             entry.seen = seen()?;
             (Intent::Unmark { uid: row.uid.clone(), version }, release(row, "released as asked".to_owned()))
         }
+        Removal::Orphan => {
+            entry.action = Action::Release;
+            entry.rule = Some(prune::ORPHANED.as_str().to_owned());
+            entry.reason = Some("its Source is removed: its owner mark is taken off, everything else stays".to_owned());
+            entry.seen = seen()?;
+            let why = format!("Source {} was removed (--orphan)", entry.source);
+            (Intent::Unmark { uid: row.uid.clone(), version }, release(row, why))
+        }
         Removal::Delete(warrant) => {
             entry.action = Action::Delete;
             entry.undo = undo::of_delete(&row.id, takes_others);
@@ -414,7 +447,7 @@ fn release(row: &Row, reason: String) -> RowChange {
     RowChange::Release { uid: row.uid.clone(), reason }
 }
 
-fn seen(row: &Row, live: Option<&Live>, catalog: &Catalog) -> Result<Option<Digest>, Box<Fault>> {
+pub(super) fn seen(row: &Row, live: Option<&Live>, catalog: &Catalog) -> Result<Option<Digest>, Box<Fault>> {
     let Some(live) = live else { return Ok(None) };
     if live.head.version == row.version {
         return Ok(Some(row.seen.clone()));

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::change::{Change, Giver, Intent, RowChange, Unchanged};
 use super::document::{
-    Action, ChangeEntry, FORMAT_VERSION, PlanDocument, SourceEntry, Summary, TargetEntry, UnchangedEntry, Waiver,
-    WarningEntry,
+    Action, ChangeEntry, FORMAT_VERSION, PlanDocument, Purpose, SourceEntry, Summary, TargetEntry, UnchangedEntry,
+    Waiver, WarningEntry,
 };
 use super::draft::Draft;
 use super::identity;
@@ -54,6 +54,8 @@ pub(crate) struct SealedSource {
     pub(crate) name: SourceName,
     pub(crate) binding: Binding,
     pub(crate) spec: Digest,
+    /// What is planned of it.
+    pub(crate) purpose: Purpose,
     /// The serial of its inventory before the apply.
     pub(crate) serial: u64,
     /// Whether it rises.
@@ -167,11 +169,12 @@ fn source_entry(input: &SourceInput<'_>) -> SourceEntry {
     SourceEntry {
         name: input.spec.name.clone(),
         id: input.id.clone(),
+        purpose: input.purpose,
         path: input.binding.path.clone(),
         commit: input.facts.commit.clone(),
         applied: input.record.map(|r| r.commit.clone()),
         inventory_serial: input.inventory.serial,
-        spec: input.spec.digest(),
+        spec: input.spec_digest(),
         origin: input.spec.origin(),
         preview: input.facts.preview,
         rewind: input.facts.rewind,
@@ -184,7 +187,8 @@ fn sealed_source(input: &SourceInput<'_>, rises: bool) -> SealedSource {
         id: input.id.clone(),
         name: input.spec.name.clone(),
         binding: input.binding.clone(),
-        spec: input.spec.digest(),
+        spec: input.spec_digest(),
+        purpose: input.purpose,
         serial: input.inventory.serial,
         rises,
         former_names: input.record.map(|record| record.former_names.clone()).unwrap_or_default(),

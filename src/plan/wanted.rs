@@ -176,7 +176,9 @@ impl<'a> Beside<'a, '_> {
             && row.permissions.release_to == checked.wants().release_to
             && row.sensitive == checked.sensitive()
             && row.api_version == checked.gvk().api_version()
-            && row.file == checked.file_text();
+            && row.file == checked.file_text()
+            // One that was taken back has seen nothing yet.
+            && !row.version.is_empty();
         if same {
             return None;
         }
@@ -350,7 +352,7 @@ impl<'a> Beside<'a, '_> {
     }
 
     /// The inventory row as it will be; the writer fills in UID, version and seen.
-    fn row(&self, source: usize, checked: &Checked, before: Option<&Row>, alone: Alone) -> Row {
+    pub(super) fn row(&self, source: usize, checked: &Checked, before: Option<&Row>, alone: Alone) -> Row {
         let input = &self.inputs[source];
         let same = before.filter(|row| row.declared == *checked.digest() && !checked.has_sensitive());
         Row {
@@ -390,7 +392,7 @@ pub(crate) fn untouched(row: &Row, head: &Head, checked: &Checked, input: &Sourc
 
 /// What of a declared object is left alone.
 #[derive(Default)]
-struct Alone {
+pub(super) struct Alone {
     /// The declared fields that still count; `None` if nothing is left alone.
     counted: Option<FieldSet>,
 }

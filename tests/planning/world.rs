@@ -11,7 +11,7 @@ use holdfast::base::resource::{GroupKind, ResourceId};
 use holdfast::inventory::{Binding, Inventory, OwnerMark, Permissions, Released, Row, SourceRecord, seen_digest};
 use holdfast::manifest::{Limits, ManifestSet, read_file};
 use holdfast::merge;
-use holdfast::plan::document::{Action, Allowances, ChangeEntry, PlanDocument};
+use holdfast::plan::document::{Action, Allowances, ChangeEntry, PlanDocument, Purpose};
 use holdfast::plan::{CommitFacts, Grants, Observed, OtherSource, SourceInput, draft};
 use holdfast::source::scope::{ClusterKinds, Namespaces};
 use holdfast::source::spec::{GitPermission, SourceSpec};
@@ -83,6 +83,7 @@ impl Source {
     ) -> SourceInput<'a> {
         SourceInput {
             spec: &self.spec,
+            purpose: Purpose::Apply,
             id: self.id(),
             record: known.iter().find(|r| r.id == self.id()),
             inventory,

@@ -14,6 +14,8 @@ mod limits;
 mod moves;
 mod plan_files;
 mod real_sets;
+mod rebuilds;
+mod removals;
 mod renames;
 mod repair;
 mod secrets;

@@ -105,6 +105,13 @@ pub(super) const RULES: &[RuleDoc] = &[
         "holdfast object get ConfigMap/shop/cnof",
     ),
     rule(
+        "orphaned",
+        "The objects of a Source that is removed with --orphan stay and are nobody's.",
+        "Each is named in the plan, the receipt and the history; its owner mark is taken off. Another Source takes it on with \
+         --adopt, or with --adopt-from and the removed Source's name.",
+        "holdfast source remove web --orphan",
+    ),
+    rule(
         "others-unknown",
         "Nothing is deleted while another Source can't be read.",
         "The configuration's other Sources may want the object. As long as one of them can't be read the delete is kept \
@@ -197,6 +204,14 @@ pub(super) const RULES: &[RuleDoc] = &[
         "What a replace costs is said.",
         "The object is deleted and made anew, with a new UID: a Job runs again, pods stop, an address changes. A warning.",
         "--allow Job.batch/shop/migrate with a changed template",
+    ),
+    rule(
+        "rebuilt",
+        "An object that bears a Source's mark is its own again after a rebuild.",
+        "A restore gives objects new UIDs, or loses inventory rows: then name, UID and mark no longer agree, and nothing is \
+         touched. `source rebuild NAME` takes back what bears the Source's mark for its resource. It writes the inventory \
+         alone; how the objects differ from git is the next plan's to show.",
+        "holdfast source rebuild shop    # after a backup was restored",
     ),
     rule(
         "released-to",

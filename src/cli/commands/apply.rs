@@ -22,13 +22,13 @@ use crate::target::sqlite::Access;
 use crate::target::{HistoryEntry, Target};
 
 /// What an apply prints: the plan in the form asked for, then the receipt; of JSON the receipt alone.
-const FORMATS: &[Format] = &[Format::Table, Format::Diff, Format::Json];
+pub(super) const FORMATS: &[Format] = &[Format::Table, Format::Diff, Format::Json];
 
 /// Applies a saved plan, or plans, shows, asks and applies.
 pub(crate) fn run(args: &ApplyArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(FORMATS)?;
     says_why(args)?;
-    let command = Apply { args, env, output, format, back: None };
+    let command = Apply { args, env, output, format, out: None, back: false };
     match args.what.as_slice() {
         [plan] if planfile::is_plan(plan) => command.saved(Path::new(plan), global),
         names if names.iter().any(|name| planfile::is_plan(name)) => {
@@ -49,11 +49,11 @@ pub(crate) fn back(
 ) -> Result<Exit, Stop> {
     let format = output.format(FORMATS)?;
     says_why(args)?;
-    Apply { args, env, output, format, back: Some(Back { out }) }.sources(&args.what, global)
+    Apply { args, env, output, format, out, back: true }.sources(&args.what, global)
 }
 
 /// An apply while a Source is paused says why.
-fn says_why(args: &ApplyArgs) -> Result<(), Failure> {
+pub(super) fn says_why(args: &ApplyArgs) -> Result<(), Failure> {
     let says_why = args.permissions.reason.as_deref().is_some_and(|reason| !reason.trim().is_empty());
     if args.while_paused && !says_why {
         return Err(Failure::usage("--while-paused needs --reason"));
@@ -61,18 +61,16 @@ fn says_why(args: &ApplyArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The way back to the last applied commit.
-struct Back<'a> {
+/// An apply as it was asked for.
+pub(super) struct Apply<'a> {
+    pub(super) args: &'a ApplyArgs,
+    pub(super) env: &'a Env,
+    pub(super) output: &'a Output,
+    pub(super) format: Format,
     /// Where the plan is saved.
-    out: Option<&'a Path>,
-}
-
-struct Apply<'a> {
-    args: &'a ApplyArgs,
-    env: &'a Env,
-    output: &'a Output,
-    format: Format,
-    back: Option<Back<'a>>,
+    pub(super) out: Option<&'a Path>,
+    /// Whether it is the way back to the last applied commit.
+    pub(super) back: bool,
 }
 
 impl Apply<'_> {
@@ -90,9 +88,7 @@ impl Apply<'_> {
         }
         let session = Session::open(global, &self.args.fetching, Access::Create, self.env, self.output)?;
         session.is_for(&plan)?;
-        let names: Vec<String> = plan.sources.iter().map(|source| source.name.to_string()).collect();
-        let commits = plan.sources.iter().map(|s| (s.name.clone(), s.commit.clone())).collect();
-        let request = session.request(&names, &self.args.permissions, commits)?;
+        let request = session.request_of(&plan, &self.args.permissions)?;
         let context = session.context();
         let prepared = prepare(&context, request);
         session.quiet();
@@ -106,26 +102,14 @@ impl Apply<'_> {
 
     /// Plans, shows, asks, applies.
     fn sources(&self, names: &[String], global: &Global) -> Result<Exit, Stop> {
-        let saves_only = self.back.as_ref().is_some_and(|back| back.out.is_some());
-        let decides = self.args.yes || self.args.expect.is_some();
-        let asks = !decides && !saves_only;
-        if asks && !(self.env.stdin_is_terminal && self.env.stderr_is_terminal) {
-            return Err(Failure::refused("there is no terminal to ask on, so nothing is applied")
-                .hint("review a plan and give its ContentId with --expect, or say --yes")
-                .into());
-        }
-        let expect = match &self.args.expect {
-            Some(text) => Some(ContentId::parse(text).map_err(|e| Failure::usage(format!("--expect: {e}")))?),
-            None => None,
-        };
+        let expect = self.expected()?;
         let session = Session::open(global, &self.args.fetching, Access::Create, self.env, self.output)?;
         let context = session.context();
-        let (names, commits) = match &self.back {
-            None => (names.to_vec(), Vec::new()),
-            Some(_) => {
-                let commits = session.applied(names)?;
-                (commits.iter().map(|(name, _)| name.to_string()).collect(), commits)
-            }
+        let (names, commits) = if self.back {
+            let commits = session.applied(names)?;
+            (commits.iter().map(|(name, _)| name.to_string()).collect(), commits)
+        } else {
+            (names.to_vec(), Vec::new())
         };
         let names = names.as_slice();
         let request = session.request(names, &self.args.permissions, commits)?;
@@ -139,23 +123,57 @@ impl Apply<'_> {
                 return self.finish(&session, None, Err(rejection.into()));
             }
         };
+        self.planned(global, &session, &context, &prepared, expect.as_ref())
+    }
+
+    /// The ContentId that is expected, if one is; without one there must be a way to say yes, or a file for the plan.
+    ///
+    /// # Errors
+    /// If there is nobody to ask, or it is no ContentId.
+    pub(super) fn expected(&self) -> Result<Option<ContentId>, Failure> {
+        if self.asks() && !(self.env.stdin_is_terminal && self.env.stderr_is_terminal) {
+            return Err(Failure::refused("there is no terminal to ask on, so nothing is applied")
+                .hint("review a plan and give its ContentId with --expect, or say --yes"));
+        }
+        let parsed = self.args.expect.as_deref().map(ContentId::parse).transpose();
+        parsed.map_err(|e| Failure::usage(format!("--expect: {e}")))
+    }
+
+    /// Whether it is decided already.
+    fn decides(&self) -> bool {
+        self.args.yes || self.args.expect.is_some()
+    }
+
+    fn asks(&self) -> bool {
+        !self.decides() && self.out.is_none()
+    }
+
+    /// Plans what was prepared, shows it, saves it, asks, applies.
+    pub(super) fn planned(
+        &self,
+        global: &Global,
+        session: &Session,
+        context: &Context<'_>,
+        prepared: &Prepared<'_>,
+        expect: Option<&ContentId>,
+    ) -> Result<Exit, Stop> {
         let sealed = {
             let reader = session.target().reader()?;
             prepared.plan(reader.as_ref(), context.clock.now())
         };
         let sealed = match sealed {
             Ok(sealed) => sealed,
-            Err(rejection) => return self.finish(&session, None, Err(rejection.into())),
+            Err(rejection) => return self.finish(session, None, Err(rejection.into())),
         };
         let plan = sealed.document();
-        if let Some(expect) = expect.filter(|expect| *expect != plan.content_id) {
-            let stop = self.unexpected(plan, &expect)?;
-            return self.finish(&session, Some(plan), Err(stop));
+        if let Some(expect) = expect.filter(|expect| **expect != plan.content_id) {
+            let stop = self.unexpected(plan, expect)?;
+            return self.finish(session, Some(plan), Err(stop));
         }
-        if let Some(path) = self.back.as_ref().and_then(|back| back.out) {
+        if let Some(path) = self.out {
             planfile::write(path, plan)?;
             self.output.note(&format!("saved: {}", path.display()));
-            if !decides {
+            if !self.decides() {
                 let next = invocation::apply(global, plan, &[planfile::argument(path)], None);
                 self.output.data(&plan_text(plan, self.format, self.output.color(), Some(&next))?)?;
                 return Ok(Exit::Done);
@@ -165,11 +183,11 @@ impl Apply<'_> {
             // An empty line parts the plan from the question or the receipt.
             self.output.data(&(plan_text(plan, self.format, self.output.color(), None)? + "\n"))?;
         }
-        if asks && !self.confirmed(plan)? {
+        if self.asks() && !self.confirmed(plan)? {
             return Err(Failure::refused("not confirmed; nothing was written").into());
         }
-        let applied = self.commit(&session, &context, &prepared, plan, false);
-        self.finish(&session, Some(plan), applied)
+        let applied = self.commit(session, context, prepared, plan, false);
+        self.finish(session, Some(plan), applied)
     }
 
     /// What would be done is not what was reviewed: show it, and refuse.
@@ -226,7 +244,7 @@ impl Apply<'_> {
     }
 
     /// Prints the receipt, or notes the refusal in the operation log.
-    fn finish(
+    pub(super) fn finish(
         &self,
         session: &Session,
         plan: Option<&PlanDocument>,
@@ -258,7 +276,7 @@ impl Apply<'_> {
         }
         let (sources, commits) = match plan {
             Some(plan) => plan.sources.iter().map(|s| (s.name.to_string(), s.commit.to_string())).unzip(),
-            None => session.meant(&self.args.what, self.back.is_some()),
+            None => session.meant(&self.args.what, self.back),
         };
         let entry = HistoryEntry {
             id: session.new_apply().to_string(),

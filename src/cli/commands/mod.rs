@@ -10,6 +10,9 @@ mod init;
 mod man;
 mod object;
 mod plan;
+mod proposal;
+mod rebuild;
+mod remove;
 mod rename;
 mod render;
 mod repair;
@@ -57,6 +60,8 @@ fn source_command(command: &SourceCommand, global: &Global, env: &Env, output: &
     match command {
         SourceCommand::List => source::list(global, env, output),
         SourceCommand::Rename(args) => rename::run(args, global, env, output),
+        SourceCommand::Remove(args) => remove::run(args, global, env, output),
+        SourceCommand::Rebuild(args) => rebuild::run(args, global, env, output),
         SourceCommand::Pause(hold) => control::pause(hold, global, env, output),
         SourceCommand::Resume { name, revert, actor } => {
             control::resume((name, actor.as_deref()), *revert, global, env, output)

@@ -37,6 +37,9 @@ pub(crate) fn run(args: &PlanArgs, global: &Global, env: &Env, output: &Output) 
         planfile::write(path, plan)?;
         output.note(&format!("saved: {}", path.display()));
     }
+    if args.sources.is_empty() {
+        session.note_unconfigured(output)?;
+    }
     let next = next(args, global, plan);
     output.data(&plan_text(plan, format, output.color(), next.as_deref())?)?;
     Ok(if args.exit_code && is_pending(plan) { Exit::Pending } else { Exit::Done })

@@ -22,12 +22,14 @@ pub(crate) fn list(global: &Global, env: &Env, output: &Output) -> Result<Exit, 
     records.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
     let counts =
         records.iter().map(|r| Ok(reader.inventory(&r.id)?.rows.len())).collect::<Result<Vec<usize>, Stop>>()?;
+    let is_configured = |record: &SourceRecord| record.removed_at.is_none() && session.has_source(&record.name);
     if format == Format::Json {
-        let sources: Vec<Value> = records.iter().zip(&counts).map(|(record, n)| described(record, *n)).collect();
+        let sources: Vec<Value> =
+            records.iter().zip(&counts).map(|(record, n)| described(record, *n, is_configured(record))).collect();
         output.json(&json!({"formatVersion": 1, "sources": sources}))?;
         return Ok(Exit::Done);
     }
-    let mut columns = Columns::new(["NAME", "COMMIT", "OBJECTS", "APPLIED", "REPOSITORY", "PATH", "REMOVED", "ID"]);
+    let mut columns = Columns::new(["NAME", "COMMIT", "OBJECTS", "APPLIED", "REPOSITORY", "PATH", "NOTE", "ID"]);
     for (record, n) in records.iter().zip(&counts) {
         columns.push([
             record.name.to_string(),
@@ -36,7 +38,11 @@ pub(crate) fn list(global: &Global, env: &Env, output: &Output) -> Result<Exit, 
             record.applied_at.rfc3339(),
             escape(&record.binding.repository).into_owned(),
             escape(&record.binding.path).into_owned(),
-            record.removed_at.map(|at| at.rfc3339()).unwrap_or_default(),
+            match record.removed_at {
+                Some(at) => format!("removed {}", at.rfc3339()),
+                None if is_configured(record) => String::new(),
+                None => "without configuration".to_owned(),
+            },
             record.id.to_string(),
         ]);
     }
@@ -44,7 +50,7 @@ pub(crate) fn list(global: &Global, env: &Env, output: &Output) -> Result<Exit, 
     Ok(Exit::Done)
 }
 
-fn described(record: &SourceRecord, objects: usize) -> Value {
+fn described(record: &SourceRecord, objects: usize, configured: bool) -> Value {
     json!({
         "name": record.name,
         "id": record.id,
@@ -56,6 +62,8 @@ fn described(record: &SourceRecord, objects: usize) -> Value {
         "objects": objects,
         "repository": record.binding.repository,
         "path": record.binding.path,
+        "configured": configured,
+        "formerNames": record.former_names.iter().map(|former| &former.name).collect::<Vec<_>>(),
         "removedAt": record.removed_at.map(|at| at.rfc3339()),
     })
 }

@@ -23,9 +23,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &Global, env: &Env, output: &Output
     let session = Session::open(global, &args.fetching, Access::Read, env, output)?;
     let context = session.context();
     session.is_for(&reviewed)?;
-    let names: Vec<String> = reviewed.sources.iter().map(|source| source.name.to_string()).collect();
-    let commits = reviewed.sources.iter().map(|s| (s.name.clone(), s.commit.clone())).collect();
-    let prepared = prepare(&context, session.request(&names, &args.permissions, commits)?);
+    let prepared = prepare(&context, session.request_of(&reviewed, &args.permissions)?);
     session.quiet();
     session.go_on()?;
     let prepared = prepared?;

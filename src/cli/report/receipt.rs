@@ -28,7 +28,12 @@ pub(crate) fn receipt(receipt: &Value) -> String {
         out.push_str("\n\n");
     }
     for source in list("sources") {
-        out.push_str(&format!("Source {} is at commit {}\n", text(source, "name"), text(source, "commit")));
+        let name = text(source, "name");
+        out.push_str(&match source.get("purpose").and_then(Value::as_str) {
+            Some("orphan" | "prune") => format!("Source {name} is removed\n"),
+            Some("rebuild") => format!("Source {name} is rebuilt at commit {}\n", text(source, "commit")),
+            _ => format!("Source {name} is at commit {}\n", text(source, "commit")),
+        });
     }
     out.push_str(&format!(
         "Applied as {} by {} at {}\n",

@@ -1,5 +1,6 @@
 //! An independent check of a finished plan against the promises: it shares no code with what made the plan.
 
+mod leaving;
 mod order;
 mod prune;
 mod secrets;
@@ -7,7 +8,7 @@ mod writes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::document::{Action, ChangeEntry, FORMAT_VERSION, PlanDocument};
+use super::document::{Action, ChangeEntry, FORMAT_VERSION, PlanDocument, Purpose};
 use super::input::{Observed, OtherSource, SourceInput};
 use crate::admission::Checked;
 use crate::base::resource::ResourceId;
@@ -39,7 +40,15 @@ pub fn lint(
             broken.push(format!("{} belongs to Source {}, which isn't planned", change.id, change.source));
             continue;
         };
-        writes::writes_only_its_own(&beside, change, input, &mut broken);
+        match input.purpose {
+            Purpose::Rebuild => leaving::takes_back_only_what_it_marked(&beside, change, input, &mut broken),
+            purpose => {
+                writes::writes_only_its_own(&beside, change, input, &mut broken);
+                if purpose.removes() {
+                    leaving::ends_as_asked(&beside, change, input, &mut broken);
+                }
+            }
+        }
         prune::deletes_only_with_proof(&beside, change, input, &mut broken);
         prune::takes_nothing_along_unasked(&beside, change, &mut broken);
         says_why(change, &mut broken);
@@ -121,8 +130,9 @@ fn is_of_these_sources(beside: &Beside<'_>, broken: &mut Vec<String>) {
                 && entry.id == input.id
                 && entry.commit == input.facts.commit
                 && entry.inventory_serial == input.inventory.serial
-                && entry.spec == input.spec.digest()
+                && entry.spec == input.spec_digest()
                 && entry.origin == input.spec.origin()
+                && entry.purpose == input.purpose
                 && entry.rebinds == input.rebinds
         });
     if !same {
@@ -161,7 +171,8 @@ fn nothing_in_no_list(beside: &Beside<'_>, broken: &mut Vec<String>) {
         let declared = input.set.manifests().iter().filter(counts).map(|c| c.id());
         for id in declared.chain(input.inventory.rows.keys()) {
             concerned.insert(id);
-            if !listed.contains(id) {
+            // A rebuild lists only what it takes back.
+            if input.purpose != Purpose::Rebuild && !listed.contains(id) {
                 broken.push(format!("{id} of Source {} is in no list of the plan", input.spec.name));
             }
         }

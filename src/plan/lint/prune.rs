@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Beside, order};
 use crate::base::resource::ResourceId;
 use crate::inventory::PrunePermission;
-use crate::plan::document::{Action, ChangeEntry};
+use crate::plan::document::{Action, ChangeEntry, Purpose};
 use crate::plan::input::SourceInput;
 use crate::source::spec::GitPermission;
 use crate::target::Head;
@@ -127,7 +127,7 @@ pub(super) fn keeps_the_budget(beside: &Beside<'_>, broken: &mut Vec<String>) {
     for input in beside.inputs {
         let name = &input.spec.name;
         let (rows, count) = (input.inventory.rows.len(), deletes.iter().filter(|c| c.source == *name).count());
-        if input.set.manifests().is_empty() && rows > 0 {
+        if input.purpose == Purpose::Apply && input.set.manifests().is_empty() && rows > 0 {
             broken.push(format!("Source {name} declares nothing although it owns {rows} objects"));
         }
         let budget = input.spec.prune_budget;

@@ -4,7 +4,7 @@ use super::{Beside, is_write};
 use crate::admission::Checked;
 use crate::base::resource::ResourceId;
 use crate::inventory::OwnerMark;
-use crate::plan::document::{Action, ChangeEntry};
+use crate::plan::document::{Action, ChangeEntry, Purpose};
 use crate::plan::input::SourceInput;
 use crate::plan::scope;
 
@@ -42,13 +42,19 @@ pub(super) fn writes_only_its_own(
         }
         Action::Transfer => transferred(beside, change, input, broken),
         Action::Adopt => adopted(beside, change, input, broken),
-        Action::Release if change.rule.as_deref() == Some("released") => {
-            let asked = beside.plan.allowances.release.iter().any(|given| *given == id.to_string());
-            if !asked || !beside.is_proven(id, input) {
-                say("would be let go unasked, or by one that doesn't own it");
+        Action::Release => {
+            let asked = match change.rule.as_deref() {
+                Some("released") => Some(beside.plan.allowances.release.iter().any(|given| *given == id.to_string())),
+                Some("orphaned") => Some(input.purpose == Purpose::Orphan),
+                _ => None,
+            };
+            match asked {
+                Some(asked) if asked && beside.is_proven(id, input) => {}
+                Some(_) => say("would be let go unasked, or by one that doesn't own it"),
+                None if head.is_some() => say("would be let go as gone although it exists"),
+                None => {}
             }
         }
-        Action::Release if head.is_some() => say("would be let go as gone although it exists"),
         _ => {}
     }
     let reads = is_write(change.action) && change.action != Action::Create;
@@ -138,7 +144,8 @@ fn by_pattern(beside: &Beside<'_>, id: &ResourceId) -> bool {
 }
 
 pub(super) fn adopts_as_many_as_allowed(beside: &Beside<'_>, broken: &mut Vec<String>) {
-    let adopted = beside.plan.changes.iter().filter(|c| c.action == Action::Adopt);
+    let rebuilt = |c: &ChangeEntry| beside.input(c).is_some_and(|input| input.purpose == Purpose::Rebuild);
+    let adopted = beside.plan.changes.iter().filter(|c| c.action == Action::Adopt && !rebuilt(c));
     let by_manifest = |c: &ChangeEntry| {
         beside.input(c).and_then(|input| input.set.get(&c.id)).is_some_and(|checked| checked.wants().adopt)
     };

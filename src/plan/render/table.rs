@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::document::{Admitted, ChangeEntry, Field, PlanDocument, SourceEntry};
+use super::super::document::{Admitted, ChangeEntry, Field, PlanDocument, Purpose, SourceEntry};
 use super::View;
 use super::paint::{self, BOLD, CHANGED, DIM, paint};
 use super::words;
@@ -70,6 +70,12 @@ fn source(source: &SourceEntry, view: &View<'_>, out: &mut String) {
 /// What a reader must know of a Source's commit.
 pub(super) fn notes(source: &SourceEntry) -> Vec<&'static str> {
     let mut notes = Vec::new();
+    match source.purpose {
+        Purpose::Apply => {}
+        Purpose::Orphan => notes.push("to be removed: its objects stay, without an owner mark"),
+        Purpose::Prune => notes.push("to be removed: its objects are deleted"),
+        Purpose::Rebuild => notes.push("takes back what bears its mark: the inventory alone is written, no object"),
+    }
     if source.preview {
         notes.push("preview: the commit is not reachable from the Source's ref; applying it needs --allow-unmerged");
     }

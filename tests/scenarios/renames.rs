@@ -94,7 +94,9 @@ fn a_rename_that_would_mix_up_sources_or_names_nothing_is_refused() {
     let gone = lab.run(&["source", "rename", "web", "w3", "-o", "json"]).exits(1).json();
     assert!(gone["refusals"][0]["hint"].as_str().unwrap().contains("its name is w2 now"), "{gone:#}");
     lab.run(&["source", "rename", "w2", "web"]).ok();
-    assert_eq!(listed(&lab), before);
+    let after = listed(&lab);
+    assert_eq!((&after[1]["id"], &after[1]["name"]), (&before[1]["id"], &"web".into()));
+    assert_eq!(after[1]["formerNames"], serde_json::json!(["web", "w2"]));
 }
 
 #[test]

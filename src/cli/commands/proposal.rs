@@ -23,12 +23,12 @@ impl<'a> Proposal<'a> {
     /// # Errors
     /// If it can't be confirmed in this way.
     pub(super) fn new(
-        confirming: &'a Confirming,
+        (name, confirming): (&str, &'a Confirming),
         (permissions, fetching, locking): (&Permissions, &Fetching, &Locking),
         (global, env, output): (&'a Global, &'a Env, &'a Output),
     ) -> Result<Self, Failure> {
         let apply = ApplyArgs {
-            what: Vec::new(),
+            what: vec![name.to_owned()],
             yes: confirming.yes,
             expect: confirming.expect.clone(),
             allow_unmerged: false,

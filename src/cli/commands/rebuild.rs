@@ -16,7 +16,7 @@ pub(crate) fn run(args: &RebuildArgs, global: &Global, env: &Env, output: &Outpu
     let name = SourceName::parse(&args.name).map_err(|e| Failure::usage(e.to_string()))?;
     let permissions = Permissions { reason: args.reason.clone(), ..Permissions::default() };
     let options = (&permissions, &args.fetching, &args.locking);
-    let proposal = Proposal::new(&args.confirming, options, (global, env, output))?;
+    let proposal = Proposal::new((&args.name, &args.confirming), options, (global, env, output))?;
     let session = Session::open(global, &args.fetching, Access::Write, env, output)?;
     let context = session.context();
     let known = session.target().reader()?.sources()?;

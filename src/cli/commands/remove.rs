@@ -17,7 +17,7 @@ pub(crate) fn run(args: &RemoveArgs, global: &Global, env: &Env, output: &Output
     let name = SourceName::parse(&args.name).map_err(|e| Failure::usage(e.to_string()))?;
     let purpose = if args.prune { Purpose::Prune } else { Purpose::Orphan };
     let options = (&args.permissions, &args.fetching, &args.locking);
-    let proposal = Proposal::new(&args.confirming, options, (global, env, output))?;
+    let proposal = Proposal::new((&args.name, &args.confirming), options, (global, env, output))?;
     let session = Session::open(global, &args.fetching, Access::Write, env, output)?;
     let context = session.context();
     let prepared = prepare(&context, session.removal(&name, purpose, &args.permissions)?);

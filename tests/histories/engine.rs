@@ -15,7 +15,7 @@ use holdfast::base::resource::ResourceId;
 use holdfast::inventory::{Actor, Controls, Inventory, OWNER_ANNOTATION, Pause};
 use holdfast::manifest;
 use holdfast::plan::Grants;
-use holdfast::plan::document::{Allowances, PlanDocument};
+use holdfast::plan::document::{Allowances, PlanDocument, Purpose};
 use holdfast::source::config::read_config;
 use holdfast::source::limits::Limits;
 use holdfast::source::mirror::{NoProgress, Ssh};
@@ -199,6 +199,8 @@ impl Engine {
             commits: commits.unwrap_or_default(),
             grants: grants(given),
             waivers: Vec::new(),
+            purpose: Purpose::Apply,
+            removal: None,
         };
         then(&context, &prepare(&context, request)?)
     }

@@ -45,6 +45,9 @@ pub(super) trait Sink {
     fn list(&mut self, anchor: Option<String>, at: usize) -> Result<(), Self::Stop>;
     /// The innermost mapping or list ends.
     fn close(&mut self) -> Result<(), Self::Stop>;
+    /// The scalar, alias or closed collection that was told last ends before this byte; of a collection in block style it is
+    /// not known.
+    fn ended(&mut self, _at: usize) {}
     /// An alias.
     fn alias(&mut self, name: String, at: usize) -> Result<(), Self::Stop>;
     /// The text can't be read on.

@@ -59,10 +59,16 @@ impl<'t> JsonEvents<'t> {
             Err(broken) => return Err(sink.broken(broken)),
         };
         match what {
-            What::Scalar { text, style } => sink.scalar(text, style, None, None, at)?,
+            What::Scalar { text, style } => {
+                sink.scalar(text, style, None, None, at)?;
+                sink.ended(self.at);
+            }
             What::List => sink.list(None, at)?,
             What::Map => sink.map(None, at)?,
-            What::Close => sink.close()?,
+            What::Close => {
+                sink.close()?;
+                sink.ended(self.at);
+            }
             What::Document => sink.document(at),
             What::DocumentEnd => return Ok(Step::DocumentEnd),
             What::End => return Ok(Step::End),

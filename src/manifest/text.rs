@@ -112,6 +112,11 @@ impl<'b> Text<'b> {
         })
     }
 
+    /// All of it.
+    pub(super) fn whole(&self) -> &str {
+        &self.text
+    }
+
     /// A piece, once more.
     pub(super) fn chunk(&self, home: &Home) -> Option<Chunk<'_>> {
         let Home { from, to, first_line, after_dashes, .. } = *home;
@@ -126,6 +131,11 @@ impl<'t> Chunk<'t> {
         let skip = if self.is_stream() { skip } else { 0 };
         let Self { from, first_line, after_dashes, .. } = *self;
         Home { from, to: from + self.text.len(), first_line, after_dashes, skip }
+    }
+
+    /// Where it begins in the whole text.
+    pub(super) fn from(&self) -> usize {
+        self.from
     }
 
     /// Its events from the byte at which a document begins.

@@ -124,6 +124,7 @@ impl<'t> YamlEvents<'t> {
                 }
                 let style = if style == ScalarStyle::Plain { Style::Plain } else { Style::Text };
                 sink.scalar(value, style, tag, anchor, at)?;
+                sink.ended(self.last);
             }
             EventData::MappingStart { anchor, style, .. } => {
                 self.flow += usize::from(self.flow > 0 || style == MappingStyle::Flow);
@@ -136,8 +137,12 @@ impl<'t> YamlEvents<'t> {
             EventData::MappingEnd | EventData::SequenceEnd => {
                 self.flow = self.flow.saturating_sub(1);
                 sink.close()?;
+                sink.ended(self.last);
             }
-            EventData::Alias { anchor } => sink.alias(anchor, at)?,
+            EventData::Alias { anchor } => {
+                sink.alias(anchor, at)?;
+                sink.ended(self.last);
+            }
             EventData::DocumentStart { .. } => sink.document(at),
             EventData::DocumentEnd { .. } => return Ok(Step::DocumentEnd),
             EventData::StreamEnd => return Ok(Step::End),

@@ -6,6 +6,7 @@ mod ignore_rules;
 mod lists;
 mod properties;
 mod refusals;
+mod rewrite;
 mod scalars;
 mod set;
 

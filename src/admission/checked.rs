@@ -82,6 +82,11 @@ impl Checked {
         Arc::clone(&self.declared)
     }
 
+    /// Its document, without the object: that is [`Checked::declared`] by now.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
     /// The file that declares it.
     pub fn file(&self) -> &RepoPath {
         &self.document.file.path

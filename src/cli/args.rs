@@ -212,6 +212,14 @@ A PLAN has a . or / in its name, a SOURCE neither.")]
   holdfast repair shop --out back.plan.json         shows and saves the plan, and applies nothing
   holdfast apply back.plan.json                     what was reviewed, or nothing")]
     Repair(RepairArgs),
+    /// Live changes as a patch to the manifests that they belong to
+    #[command(after_help = "Examples:
+  holdfast export-drift shop > drift.patch && git apply drift.patch
+  holdfast export-drift shop Deployment.apps/shop/web
+  holdfast export-drift shop --added                what others added beside what is declared, too
+
+Sensitive values are not exported. What could not be exported is named on stderr, and the command then ends with 1.")]
+    ExportDrift(ExportArgs),
     /// Prints the manifests as they were read
     #[command(after_help = "Examples:\n  holdfast render shop\n  holdfast render shop -o json")]
     Render(RenderArgs),
@@ -372,6 +380,21 @@ pub(crate) struct RepairArgs {
     pub fetching: Fetching,
     #[command(flatten)]
     pub locking: Locking,
+}
+
+/// Options of `export-drift`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The Source
+    pub source: String,
+    /// Only these resources
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Also what others added beside what is declared, in pod templates, security contexts and access rights
+    #[arg(long)]
+    pub added: bool,
+    #[command(flatten)]
+    pub fetching: Fetching,
 }
 
 /// Options of `render`.

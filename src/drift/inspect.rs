@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use serde_json::Value;
+
 use super::added::{Added, added, is_watched};
 use super::classify::{Subject, classify};
 use super::finding::Drifted;
@@ -49,6 +51,10 @@ pub struct Inspection {
     pub unknown: Vec<(ResourceId, NotRead)>,
     /// What is declared but left alone.
     pub left_alone: Vec<Warning>,
+    /// What drifted as a repair would leave it, sensitive values in clear.
+    pub(super) restored: HashMap<ResourceId, Value>,
+    /// What the last applied commit declares.
+    pub(super) set: Option<CheckedSet>,
 }
 
 impl Inspection {
@@ -81,6 +87,8 @@ pub fn inspect(
         added: Vec::new(),
         unknown: Vec::new(),
         left_alone: Vec::new(),
+        restored: HashMap::new(),
+        set: None,
     };
     let mut ids: BTreeSet<&ResourceId> = found.inventory.rows.keys().collect();
     match &set {
@@ -91,6 +99,7 @@ pub fn inspect(
     if let Ok((spec, set)) = set {
         found.declared = Ok(set.manifests().iter().map(|checked| checked.id().clone()).collect());
         compare(context, &spec, &set, known, reader, &mut found)?;
+        found.set = Some(set);
     }
     Ok(found)
 }
@@ -179,7 +188,8 @@ fn compare(
     let observed = observe_telling(reader, context.target.kind(), known, &inputs, context.progress)?;
     let grants = Grants::default();
     let draft = draft(&inputs, &[], &observed, &grants);
-    let changes: HashMap<&ResourceId, &ChangeEntry> = draft.entries().map(|entry| (&entry.id, entry)).collect();
+    let changes: HashMap<&ResourceId, (&ChangeEntry, Option<&Value>)> =
+        draft.entries().map(|(entry, after)| (&entry.id, (entry, after))).collect();
     let faults: HashMap<&ResourceId, &Fault> =
         draft.faults().filter_map(|fault| Some((fault.id.as_ref()?, fault))).collect();
     found.left_alone = draft.warnings().filter(|w| w.rule == admission::LEFT_ALONE).cloned().collect();
@@ -195,6 +205,9 @@ fn compare(
                 // What a manifest only uses is nobody's to own.
                 (Standing::NotOwned | Standing::Ours, None) if checked.wants().use_ => {}
                 _ => {
+                    if let Some(restored) = change.and_then(|(_, after)| *after) {
+                        found.restored.insert(id.clone(), restored.clone());
+                    }
                     let log = reader.log(id)?;
                     let emergency: Vec<Pointer> = emergencies.get(id).map(Emergency::places).unwrap_or_default();
                     found.drifted.extend(classify(Subject {
@@ -203,7 +216,7 @@ fn compare(
                         file: checked.file_text().into_owned(),
                         line: checked.line(),
                         standing,
-                        fields: change.map_or(&[], |change| change.fields.as_slice()),
+                        fields: change.map_or(&[], |(change, _)| change.fields.as_slice()),
                         live: live.map(|live| &live.object),
                         log: &log,
                         emergency: &emergency,

@@ -128,7 +128,8 @@ impl Edit<'_> {
         }
         self.remove_entries(entries, &gone)?;
         let indent = self.column(entries[0].start);
-        let last = self.line_end(entries[entries.len() - 1].value.end);
+        let last = gone.iter().rposition(|gone| !gone).ok_or(OTHER)?;
+        let last = self.line_end(entries[last].value.end);
         let mut text = String::new();
         for (key, value) in &added {
             text.push('\n');
@@ -184,11 +185,16 @@ impl Edit<'_> {
             yaml::after_dash(value, indent, &mut text);
         }
         if !text.is_empty() {
-            let at = match (same + old.len()).checked_sub(1) {
-                Some(last) => self.next_line(items[last].end),
-                None => self.line_start(self.dash(&items[0])?),
-            };
-            self.splice(at, at, text);
+            match (same + old.len()).checked_sub(1) {
+                Some(last) => {
+                    let at = self.line_end(items[last].end);
+                    self.splice(at, at, format!("\n{}", text.trim_end_matches('\n')));
+                }
+                None => {
+                    let at = self.line_start(self.dash(&items[0])?);
+                    self.splice(at, at, text);
+                }
+            }
         }
         Ok(())
     }
@@ -325,8 +331,7 @@ impl Edit<'_> {
             self.splice(entries[0].start, entries[kept].start, "");
             from = kept;
         }
-        for (at, entry) in entries.iter().enumerate().skip(from).filter(|(at, _)| gone[*at]) {
-            debug_assert!(at >= from);
+        for (_, entry) in entries.iter().enumerate().skip(from).filter(|(at, _)| gone[*at]) {
             self.splice(self.line_start(entry.start), self.next_line(entry.value.end), "");
         }
         Ok(())

@@ -38,21 +38,48 @@ pub fn as_written(file: &SourceFile, limits: &Limits) -> FileReading {
 /// Makes changes in a file's text. Whether the result says exactly what was asked is read back before it counts.
 pub fn rewrite(file: &SourceFile, changes: &[Change], limits: &Limits) -> Rewritten {
     let reading = as_written(file, limits);
-    let all: Vec<usize> = (0..changes.len()).collect();
-    if let Ok(text) = attempt(file, &reading, changes, &all, limits) {
-        return Rewritten { text, failed: Vec::new() };
-    }
-    // One of them is in the way: those that can be made are.
-    let (mut made, mut failed) = (Vec::new(), Vec::new());
-    for at in all {
-        made.push(at);
-        if let Err(reason) = attempt(file, &reading, changes, &made, limits) {
-            made.pop();
-            failed.push((at, reason));
+    let (mut wanted, mut failed) = (Vec::new(), Vec::new());
+    for (at, change) in changes.iter().enumerate() {
+        match possible(file, &reading, change) {
+            Ok(()) => wanted.push(at),
+            Err(reason) => failed.push((at, reason)),
         }
     }
+    // If one of them is in the way, those that can be made still are: it is looked for in halves.
+    let mut made = Vec::new();
+    let mut batches = vec![wanted];
+    while let Some(batch) = batches.pop() {
+        let both: Vec<usize> = made.iter().chain(&batch).copied().collect();
+        match attempt(file, &reading, changes, &both, limits) {
+            Ok(_) => made = both,
+            Err(reason) if batch.len() < 2 || failed.len() >= MOST_FAILED => {
+                failed.extend(batch.into_iter().map(|at| (at, reason.clone())));
+            }
+            Err(_) => {
+                let (first, second) = batch.split_at(batch.len() / 2);
+                batches.extend([second.to_vec(), first.to_vec()]);
+            }
+        }
+    }
+    failed.sort();
     let text = attempt(file, &reading, changes, &made, limits).unwrap_or_else(|_| Some(file.text.clone()));
     Rewritten { text, failed }
+}
+
+/// After so many failures in one file no more are looked for one by one.
+const MOST_FAILED: usize = 32;
+
+/// Whether a change has a place in the text at all.
+fn possible(file: &SourceFile, reading: &FileReading, change: &Change) -> Result<(), String> {
+    let document = reading.documents.iter().find(|d| d.index == change.index && d.item == change.item);
+    let document = document.ok_or("the document isn't there")?;
+    match &change.becomes {
+        Some(new) => {
+            let text = Text::decode(&file.text).map_err(|_| "the file is no text")?;
+            edits(&text, document, new).map(drop)
+        }
+        None => Ok(()),
+    }
 }
 
 fn attempt(
@@ -68,6 +95,10 @@ fn attempt(
         let is_it = |change: &Change| change.index == document.index && change.item == document.item;
         made.iter().map(|at| &changes[*at]).find(|change| is_it(change))
     };
+    let goes = |document: &Document| of(document).is_some_and(|change| change.becomes.is_none());
+    if !reading.documents.is_empty() && reading.documents.iter().all(goes) {
+        return Ok(None);
+    }
     for document in &reading.documents {
         match of(document).map(|change| &change.becomes) {
             None => expected.push(&document.value),
@@ -77,12 +108,6 @@ fn attempt(
             }
             Some(None) => splices.push(removal(&text, document)?),
         }
-    }
-    if made.iter().any(|at| !reading.documents.iter().any(|d| d.index == changes[*at].index)) {
-        return Err("the document isn't there".to_owned());
-    }
-    if expected.is_empty() {
-        return Ok(None);
     }
     let bytes = encoded(&file.text, &spliced(text.whole(), splices)?)?;
     let again = read_file(&file.path, bytes.clone(), limits);
@@ -141,7 +166,8 @@ fn removal(text: &Text<'_>, document: &Document) -> Result<Splice, String> {
 }
 
 fn spliced(text: &str, mut splices: Vec<Splice>) -> Result<String, String> {
-    splices.sort_by_key(|splice| (splice.from, splice.to));
+    // What is put in at the same place stays in the order in which it was found: what lies deeper first.
+    splices.sort_by_key(|splice| splice.from);
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
     for splice in splices {
         let between = text.get(at..splice.from).ok_or("two changes meet in one place")?;

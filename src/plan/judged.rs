@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use super::change::{Change, Intent, RowChange};
 use super::document::{Action, ChangeEntry, Waiver};
 use super::draft::Draft;
@@ -35,9 +37,9 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// What would be changed, for whoever only wants to know what differs.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &ChangeEntry> {
-        self.changes.iter().map(|change| &change.entry)
+    /// What would be changed, with the objects as they would be, for whoever only wants to know what differs.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&ChangeEntry, Option<&Value>)> {
+        self.changes.iter().map(|change| (&change.entry, change.after()))
     }
 
     /// What is wrong so far.

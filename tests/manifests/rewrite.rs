@@ -69,7 +69,7 @@ fn keys_come_and_go_in_block_style() {
         "# about it\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a # its name\n  labels:\n    team: x\ndata:\n  # the first\n  x: a\n  w: b # keep\n"
     );
     let new = changed(&text, 0, |object| object["data"] = json!({}));
-    assert_eq!(new, with("data: {}\nimmutable: true\n"));
+    assert_eq!(new, with("data: {} # keep\nimmutable: true\n"));
 }
 
 #[test]

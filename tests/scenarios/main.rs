@@ -7,6 +7,7 @@ mod chapter;
 mod crash;
 mod depth;
 mod drift;
+mod export_drift;
 mod faults;
 mod hold;
 mod lab;

@@ -5,6 +5,7 @@ mod completions;
 mod control;
 mod drift;
 mod explain;
+mod export_drift;
 mod history;
 mod init;
 mod man;
@@ -44,6 +45,7 @@ pub(crate) fn run(cli: &Cli, env: &Env, output: &Output) -> Result<Exit, Stop> {
         Command::Verify(args) => verify::run(args, global, env, output),
         Command::Apply(args) => apply::run(args, global, env, output),
         Command::Repair(args) => repair::run(args, global, env, output),
+        Command::ExportDrift(args) => export_drift::run(args, global, env, output),
         Command::Render(args) => render::run(args, global, env, output),
         Command::Explain { rule } => explain::run(rule.as_deref(), output),
         Command::Status(args) => status::run(args, global, env, output),

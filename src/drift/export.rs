@@ -123,7 +123,7 @@ fn edited(
             return None;
         }
     }
-    let Some(live) = found.live.get(id).map(|live| &live.object) else { return None };
+    let live = &found.live.get(id)?.object;
     let Some(written) = as_written(document, limits) else {
         leave(&Pointer::root(), "its manifest can't be read again");
         return None;

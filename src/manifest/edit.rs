@@ -294,10 +294,8 @@ impl Edit<'_> {
         if first_kept > 0 && first_kept < gone.len() {
             self.splice(span(0).0, span(first_kept).0, "");
         }
-        for at in (first_kept + 1)..gone.len() {
-            if gone[at] {
-                self.splice(span(at - 1).1, span(at).1, "");
-            }
+        for (at, _) in gone.iter().enumerate().skip(first_kept + 1).filter(|(_, gone)| **gone) {
+            self.splice(span(at - 1).1, span(at).1, "");
         }
     }
 

@@ -1,9 +1,13 @@
 //! What the command line understands. Names are a contract; help texts carry examples.
 
+mod drift;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use drift::{ExportArgs, InspectArgs, RepairArgs};
 
 /// Brings a git commit to a control plane whole or not at all.
 #[derive(Debug, Parser)]
@@ -335,66 +339,6 @@ pub(crate) struct ApplyArgs {
     pub fetching: Fetching,
     #[command(flatten)]
     pub locking: Locking,
-}
-
-/// Options of `status` and `drift`.
-#[derive(Debug, Args)]
-pub(crate) struct InspectArgs {
-    /// Sources and resources; none is all
-    #[arg(value_name = "SOURCE|ID")]
-    pub what: Vec<String>,
-    /// Exit with 3 when there is drift, or a Source is not Synced
-    #[arg(long)]
-    pub exit_code: bool,
-    /// Look again whenever something changed, until a signal; of JSON one document a line
-    #[arg(long)]
-    pub watch: bool,
-    /// How often --watch looks
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
-    pub interval: Duration,
-    #[command(flatten)]
-    pub fetching: Fetching,
-}
-
-/// Options of `repair`.
-#[derive(Debug, Args)]
-pub(crate) struct RepairArgs {
-    /// The Sources; none is all of the configuration that were applied, planned together
-    #[arg(value_name = "SOURCE")]
-    pub sources: Vec<String>,
-    /// Save the plan; without --yes or --expect nothing is applied then
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Don't ask
-    #[arg(short, long)]
-    pub yes: bool,
-    /// The ContentId that was reviewed
-    #[arg(long, value_name = "ID")]
-    pub expect: Option<String>,
-    /// Apply although a Source is paused; needs --reason
-    #[arg(long)]
-    pub while_paused: bool,
-    #[command(flatten)]
-    pub permissions: Permissions,
-    #[command(flatten)]
-    pub fetching: Fetching,
-    #[command(flatten)]
-    pub locking: Locking,
-}
-
-/// Options of `export-drift`.
-#[derive(Debug, Args)]
-pub(crate) struct ExportArgs {
-    /// The Source
-    pub source: String,
-    /// Only these resources
-    #[arg(value_name = "ID")]
-    pub ids: Vec<String>,
-    /// Also what others added beside what is declared, in pod templates, security contexts and access rights
-    #[arg(long)]
-    pub added: bool,
-    #[command(flatten)]
-    pub fetching: Fetching,
 }
 
 /// Options of `render`.

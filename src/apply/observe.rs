@@ -9,7 +9,7 @@ use crate::base::ids::{ObjectUid, SourceId, SourceName};
 use crate::base::progress::{Counter, NoProgress, Progress, Stage};
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::inventory::{Released, SourceRecord};
-use crate::plan::document::{Purpose, TargetEntry};
+use crate::plan::document::TargetEntry;
 use crate::plan::{Observed, OutsideSource, SourceInput, needs_body};
 use crate::source::scope::{ClusterKinds, Namespaces};
 use crate::target::{Contents, Head, Reader, TargetError, TargetKind};
@@ -122,10 +122,10 @@ fn released(
     Ok(found)
 }
 
-/// What bears the mark of a Source that is rebuilt, in the namespaces and of the cluster-scoped kinds that it may write.
+/// What bears the mark of a Source that is rebuilt or removed, in the namespaces and of the cluster-scoped kinds that it may write.
 fn marked(reader: &dyn Reader, inputs: &[SourceInput<'_>]) -> Result<Vec<Head>, TargetError> {
     let mut found = Vec::new();
-    for input in inputs.iter().filter(|input| input.purpose == Purpose::Rebuild) {
+    for input in inputs.iter().filter(|input| !input.purpose.is_apply()) {
         let namespaces: Vec<String> = match &input.spec.namespaces {
             Namespaces::Some(names) => names.iter().cloned().collect(),
             Namespaces::Any => {

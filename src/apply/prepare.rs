@@ -10,6 +10,7 @@ use super::observe::observe_telling;
 use super::read::{SourceRead, Wanted};
 use super::ready::{Reading, Ready, versions};
 use super::removal::{self, Leaving, Removal};
+use super::rename::unknown;
 use super::rules::SOURCE_BINDING;
 use crate::admission::{self, CheckedSet, Rejection};
 use crate::base::clock::Moment;
@@ -197,6 +198,13 @@ impl<'a> Prepared<'a> {
         let observed = observe_telling(reader, self.kind, &known, &inputs, self.progress)?;
         let mut drafted: Draft<'_> = draft(&inputs, &self.others, &observed, &self.grants);
         drafted.warn(&self.warnings);
+        let forgotten = |input: &&SourceInput<'_>| input.purpose == Purpose::Rebuild && input.record.is_none();
+        if let Some(input) = inputs.iter().find(forgotten)
+            && drafted.entries().next().is_none()
+        {
+            // Nothing on the target tells of such a Source: it would be made out of nothing.
+            return Ok(Err(Rejection::of(unknown(&input.spec.name, &known))));
+        }
         let facts = admission::facts(reader, &drafted)?;
         let plan = match admission::judge(drafted, &facts) {
             Ok(plan) => plan,

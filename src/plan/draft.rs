@@ -83,6 +83,9 @@ impl<'a> Draft<'a> {
                 self.faults.extend(taken.faults);
                 continue;
             }
+            if input.purpose.removes() {
+                self.warnings.extend(beside.left_marked(source));
+            }
             let considered: Vec<_> =
                 input.set.manifests().par_iter().map(|checked| beside.consider(source, checked)).collect();
             for (considered, warnings) in considered {

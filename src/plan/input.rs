@@ -86,7 +86,7 @@ pub struct Observed {
     pub outside: Vec<OutsideSource>,
     /// What any Source let go of the declared objects that bear no mark, with its name.
     pub released: Vec<(SourceName, Released)>,
-    /// What bears the mark of a Source that is rebuilt, as far as its scope reaches.
+    /// What bears the mark of a Source that is rebuilt or removed, as far as its scope reaches.
     pub marked: Vec<Head>,
     /// Those of the declared and owned resources that exist.
     pub heads: HashMap<ResourceId, Head>,

@@ -50,13 +50,24 @@ impl<'a> Beside<'a, '_> {
                 _ => {}
             }
         }
-        for head in self.observed.marked.iter().filter(|head| !ids.contains(&head.id)) {
-            if Marked::of(head, &input.id, &self.observed.known) == Marked::Ours {
-                let text = "it bears this Source's mark, but neither commit nor inventory has it: it stays as it is";
-                taken.warnings.push(Warning::new(OWNER_MISMATCH, text).id(head.id.clone()));
-            }
-        }
+        let text = "it bears this Source's mark, but neither commit nor inventory has it: it stays as it is";
+        taken.warnings.extend(self.strays(source, |id| ids.contains(id), text));
         taken
+    }
+
+    /// What bears the mark of a Source that is removed and stands in no inventory: it isn't touched, but said.
+    pub(super) fn left_marked(&self, source: usize) -> Vec<Warning> {
+        let rows = &self.inputs[source].inventory.rows;
+        let text = "it bears the removed Source's mark and stands in no inventory: it stays, and keeps the mark; \
+                    holdfast source rebuild takes it back first";
+        self.strays(source, |id| rows.contains_key(id), text)
+    }
+
+    fn strays(&self, source: usize, is_known: impl Fn(&ResourceId) -> bool, text: &str) -> Vec<Warning> {
+        let (id, known) = (&self.inputs[source].id, &self.observed.known);
+        let stray = |head: &&Head| !is_known(&head.id) && Marked::of(head, id, known) == Marked::Ours;
+        let strays = self.observed.marked.iter().filter(stray);
+        strays.map(|head| Warning::new(OWNER_MISMATCH, text).id(head.id.clone())).collect()
     }
 
     fn taken_back(&self, source: usize, head: &Head, row: Option<&Row>, why: &str) -> Result<Change<'a>, Box<Fault>> {

@@ -10,6 +10,7 @@ mod actions;
 mod binding;
 mod grants;
 mod identity;
+mod leaving;
 mod lint;
 mod order;
 mod ownership;

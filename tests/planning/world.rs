@@ -29,6 +29,7 @@ pub struct Source {
     pub commit: CommitId,
     pub rewind: bool,
     pub rebinds: bool,
+    pub purpose: Purpose,
 }
 
 impl Source {
@@ -41,7 +42,7 @@ impl Source {
         spec.cluster_kinds = ClusterKinds::Any;
         spec.prune = true;
         spec.permit_in_git = GitPermission::ALL.into_iter().collect();
-        Self { spec, files: Vec::new(), commit: commit(1), rewind: false, rebinds: false }
+        Self { spec, files: Vec::new(), commit: commit(1), rewind: false, rebinds: false, purpose: Purpose::Apply }
     }
 
     /// Declares objects, one file each.
@@ -83,7 +84,7 @@ impl Source {
     ) -> SourceInput<'a> {
         SourceInput {
             spec: &self.spec,
-            purpose: Purpose::Apply,
+            purpose: self.purpose,
             id: self.id(),
             record: known.iter().find(|r| r.id == self.id()),
             inventory,

@@ -101,7 +101,7 @@ impl Dump {
     }
 }
 
-fn copy_folder(from: &Path, to: &Path) {
+pub fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     fs::set_permissions(to, fs::metadata(from).unwrap().permissions()).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -115,7 +115,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-fn replace_folder(from: &Path, to: &Path) {
+pub fn replace_folder(from: &Path, to: &Path) {
     if to.exists() {
         fs::remove_dir_all(to).unwrap();
     }
@@ -238,7 +238,7 @@ fn second(repo: &Repo) -> String {
     repo.commit("second")
 }
 
-fn failpoints(lab: &Lab) -> Vec<String> {
+pub fn failpoints(lab: &Lab) -> Vec<String> {
     let mut command = lab.command(&[]);
     let said = Said::of(command.env("HOLDFAST_FAILPOINT", "list").output().unwrap()).ok();
     said.stdout.lines().map(str::to_owned).collect()

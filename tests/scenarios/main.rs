@@ -9,6 +9,7 @@ mod depth;
 mod drift;
 mod export_drift;
 mod faults;
+mod handover;
 mod hold;
 mod lab;
 mod limits;

@@ -245,6 +245,26 @@ fn across_two_configurations_nothing_moves_without_the_consent_of_both() {
 }
 
 #[test]
+fn nothing_is_taken_from_a_paused_source_or_one_that_changed_its_mind() {
+    let two = Two::new(true, &noted("release-to", "b"));
+    two.b_takes(&noted("adopt-from", "a"));
+    let out = two.lab.path().join("b.plan.json");
+    let out = out.to_str().unwrap();
+    two.holdfast("b", &["plan", "b", "--out", out]).ok();
+    two.holdfast("a", &["source", "pause", "a", "--reason", "incident"]).ok();
+    let refused = two.holdfast("b", &["apply", out, "-o", "json"]).exits(1).json();
+    assert_eq!(refused["refusals"][0]["rule"], "paused", "{refused:#}");
+    two.holdfast("a", &["source", "resume", "a"]).ok();
+    // Applied once more without the release, x is a's alone; the reviewed plan doesn't hold any more.
+    two.a.write("x.yaml", config("x", ""));
+    two.a.commit("mine after all");
+    two.tick("a").ok();
+    let refused = two.holdfast("b", &["apply", out, "-o", "json"]).exits(1).json();
+    assert_eq!(refused["refusals"][0]["rule"], "owned-by-other", "{refused:#}");
+    two.is_there("b");
+}
+
+#[test]
 fn the_important_cells_of_the_ownership_table_hold_through_the_binary() {
     let two = Two::new(true, "");
     let object = two.object();

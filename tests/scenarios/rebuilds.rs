@@ -111,6 +111,11 @@ fn a_rebuild_takes_back_what_left_git_too_and_all_of_a_source_that_the_target_fo
     let receipt = lab.run(&["source", "rebuild", "web", "--yes", "-o", "json"]).ok().json();
     assert_eq!(receipt["changes"].as_array().unwrap().len(), 3);
     assert_eq!(lab.plan(&[])["changes"], serde_json::json!([]));
+    // A Source of which the target has neither record nor mark is not made out of nothing.
+    lab.run(&["source", "rename", "web", "w2"]).ok();
+    let refused = lab.run(&["source", "rebuild", "web", "--yes", "-o", "json"]).exits(1).json();
+    assert_eq!(refused["refusals"][0]["rule"], "unknown-source");
+    lab.run(&["source", "rename", "w2", "web"]).ok();
     // What bears the mark and stands nowhere else is named, and stays.
     repo.remove("one.yaml");
     repo.commit("third");

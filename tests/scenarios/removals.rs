@@ -199,6 +199,21 @@ fn a_plan_of_a_removal_is_made_anew_and_refused_where_something_moved_or_it_was_
 }
 
 #[test]
+fn what_bears_the_mark_of_a_removed_source_and_stands_in_no_inventory_is_said() {
+    let (lab, _) = lab();
+    let conn = rusqlite::Connection::open(lab.database()).unwrap();
+    assert_eq!(conn.execute("DELETE FROM inventory WHERE row LIKE '%\"name\":\"two\"%'", ()).unwrap(), 1);
+    drop(conn);
+    let said = lab.run(&["source", "remove", "web", "--orphan", "--yes"]).ok();
+    assert!(said.stdout.contains("stands in no inventory: it stays, and keeps the mark"), "{said:?}");
+    assert_eq!(marks(&lab), 1);
+    // It is nobody's to take unasked: whoever plans it is told whose it was.
+    let refused = lab.run(&["plan", "--adopt", "ConfigMap/shop/two", "-o", "json"]).exits(1).json();
+    let found = refused["refusals"].as_array().unwrap().iter().find(|r| r["id"]["name"] == "two").unwrap();
+    assert_eq!((&found["rule"], &found["owner"]), (&"owned-by-other".into(), &"web".into()));
+}
+
+#[test]
 fn what_a_narrowed_scope_no_longer_reaches_is_kept_and_listed_and_goes_with_its_source_alone() {
     let lab = Lab::new();
     let repo = lab.repo("repo");

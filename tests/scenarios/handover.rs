@@ -223,8 +223,8 @@ fn a_handover_that_is_killed_at_any_moment_is_all_old_or_all_new() {
 fn any_two_at_once_come_to_one_order_or_one_of_them_is_refused() {
     let stage = Stage::new();
     let (mut both, mut one) = (0, 0);
-    for p in 0..ACTS.len() {
-        for q in p..ACTS.len() {
+    for (p, (p_name, _)) in ACTS.iter().enumerate() {
+        for (q, (q_name, _)) in ACTS.iter().enumerate().skip(p) {
             let start = Stage::start(&[p, q]);
             let alone = |act: usize| {
                 stage.reset(start);
@@ -238,7 +238,7 @@ fn any_two_at_once_come_to_one_order_or_one_of_them_is_refused() {
             };
             let orders = [serial(p, q), serial(q, p)];
             for round in 0..2 {
-                let when = format!("{} and {}, round {round}", ACTS[p].0, ACTS[q].0);
+                let when = format!("{p_name} and {q_name}, round {round}");
                 stage.reset(start);
                 let spawn =
                     |act: usize| stage.command(act).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -73,6 +73,7 @@ pub mod inventory;
 pub mod manifest;
 pub mod merge;
 pub mod plan;
+pub mod reconcile;
 pub mod schema;
 pub mod source;
 pub mod target;

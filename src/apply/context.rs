@@ -53,7 +53,7 @@ pub struct Context<'a> {
 
 impl Context<'_> {
     /// The mirror of a Source's repository.
-    pub(super) fn mirror(&self, spec: &SourceSpec) -> Result<Mirror, MirrorError> {
+    pub(crate) fn mirror(&self, spec: &SourceSpec) -> Result<Mirror, MirrorError> {
         Ok(Mirror::open(self.cache, &spec.repository, Credentials::default())?.with_ssh(self.ssh))
     }
 }

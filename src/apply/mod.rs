@@ -23,6 +23,7 @@ pub use held::Hold;
 pub use known::known_commit;
 pub use observe::observe;
 pub(crate) use observe::observe_telling;
+pub(crate) use prepare::target_fault;
 pub use prepare::{Prepared, Request, declared, prepare, source_id};
 pub(crate) use read::read_applied;
 pub use read::{SourceRead, Wanted, seen_commit};

@@ -1,6 +1,6 @@
 //! Planning: Sources are read and checked once; against a Reader they can be planned any number of times.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::context::Context;
@@ -18,7 +18,7 @@ use crate::base::fault::{Class, Fault, Warning};
 use crate::base::ids::{SourceId, SourceName, TargetIdentity};
 use crate::base::progress::Progress;
 use crate::base::resource::ResourceId;
-use crate::inventory::{Inventory, Pin, SourceRecord};
+use crate::inventory::{Emergency, Inventory, Pin, SourceRecord};
 use crate::plan::document::{Purpose, Waiver};
 use crate::plan::{CommitFacts, Draft, Grants, OtherSource, SealedPlan, SourceInput, draft};
 use crate::source::refs::RefSpec;
@@ -53,6 +53,8 @@ pub struct Prepared<'a> {
     definitions: Vec<(String, String)>,
     grants: Grants,
     warnings: Vec<Warning>,
+    /// What is left alone beside what was written in pauses.
+    left: BTreeMap<ResourceId, Emergency>,
     progress: &'a dyn Progress,
     purpose: Purpose,
     removal: Option<Removal>,
@@ -119,6 +121,18 @@ pub fn declared(ready: &Ready<'_>) -> HashSet<ResourceId> {
     ready.set.manifests().iter().map(|c| c.id().clone()).collect()
 }
 
+fn joined(
+    mut found: BTreeMap<ResourceId, Emergency>,
+    more: &BTreeMap<ResourceId, Emergency>,
+) -> BTreeMap<ResourceId, Emergency> {
+    for (id, more) in more {
+        let emergency = found.entry(id.clone()).or_default();
+        emergency.fields.extend(more.fields.iter().cloned());
+        emergency.deleted = emergency.deleted.take().or_else(|| more.deleted.clone());
+    }
+    found
+}
+
 /// A failure at the target as a line of the one report.
 pub(crate) fn target_fault(error: &TargetError) -> Fault {
     let rule = match error {
@@ -142,7 +156,8 @@ impl<'a> Prepared<'a> {
         let (kind, progress) = (context.target.kind(), context.progress);
         let definitions = versions(definitions);
         let (purpose, removal) = (Purpose::Apply, None);
-        Self { kind, sources, others, definitions, grants, warnings, progress, purpose, removal }
+        let left = BTreeMap::new();
+        Self { kind, sources, others, definitions, grants, warnings, left, progress, purpose, removal }
     }
 
     /// Plans against what `reader` shows: observe, draft, judge, seal.
@@ -162,6 +177,7 @@ impl<'a> Prepared<'a> {
         let inventories: Vec<Inventory> = ids.iter().map(|id| reader.inventory(id)).collect::<Result<_, _>>()?;
         let pending = |(id, inventory): (&SourceId, &Inventory)| emergencies(reader, &reader.controls(id)?, inventory);
         let pending: Vec<_> = ids.iter().zip(&inventories).map(pending).collect::<Result<_, TargetError>>()?;
+        let pending = pending.into_iter().map(|found| joined(found, &self.left));
         let leaving = match self.removal.as_ref().map(|removal| Leaving::read(removal, reader, &known)).transpose()? {
             Some(Err(rejection)) => return Ok(Err(rejection)),
             Some(Ok(leaving)) => Some(leaving),
@@ -235,6 +251,11 @@ impl<'a> Prepared<'a> {
         let mut ids: Vec<SourceId> = self.names().map(|name| source_id(&identity, name, &known)).collect();
         ids.sort();
         Ok(ids)
+    }
+
+    /// Leaves more alone than what was written in pauses.
+    pub fn leave(&mut self, left: BTreeMap<ResourceId, Emergency>) {
+        self.left = left;
     }
 
     /// What holds its Sources now: an apply of them would be refused.

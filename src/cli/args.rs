@@ -224,6 +224,15 @@ A PLAN has a . or / in its name, a SOURCE neither.")]
 
 Sensitive values are not exported. What could not be exported is named on stderr, and the command then ends with 1.")]
     ExportDrift(ExportArgs),
+    /// The loop: fetches, observes, diffs, applies and reports, on each Source's interval
+    #[command(after_help = "Examples:
+  holdfast run                                      all Sources of the configuration, until a signal
+  holdfast run shop --once                          one look at one Source; 1 if it was refused or out of reach
+  holdfast run --log-format json                    one JSON object a line, on stderr")]
+    Run(RunArgs),
+    /// Finishes or undoes an interrupted apply; on the embedded target nothing is ever half done
+    #[command(after_help = "Example:\n  holdfast recover")]
+    Recover,
     /// Prints the manifests as they were read
     #[command(after_help = "Examples:\n  holdfast render shop\n  holdfast render shop -o json")]
     Render(RenderArgs),
@@ -341,6 +350,21 @@ pub(crate) struct ApplyArgs {
     pub locking: Locking,
 }
 
+/// Options of `run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The Sources; none is all of the configuration
+    #[arg(value_name = "SOURCE")]
+    pub sources: Vec<String>,
+    /// Look at each Source once, and end
+    #[arg(long)]
+    pub once: bool,
+    #[command(flatten)]
+    pub fetching: Fetching,
+    #[command(flatten)]
+    pub locking: Locking,
+}
+
 /// Options of `render`.
 #[derive(Debug, Args)]
 pub(crate) struct RenderArgs {
@@ -407,6 +431,15 @@ pub(crate) enum SourceCommand {
         /// The full ID of a commit that the mirror has; the one that is applied if none is named
         #[arg(value_name = "COMMIT")]
         commit: Option<String>,
+    },
+    /// Tries what was refused at once, whatever its next try; a running loop does it within a second
+    #[command(after_help = "Example:\n  holdfast source retry shop")]
+    Retry {
+        /// The Source
+        name: String,
+        /// Who does it; the user is recorded too
+        #[arg(long = "as", value_name = "ACTOR")]
+        actor: Option<String>,
     },
     /// Ends a pin
     #[command(after_help = "Example:\n  holdfast source unpin shop")]

@@ -10,6 +10,7 @@ use super::exit::{Exit, Failure, Stop};
 use super::report;
 use crate::base::text::{escape, escape_json, escape_lines};
 use crate::base::yaml;
+use crate::reconcile::{Event, Level};
 
 /// How this command prints.
 #[derive(Debug, Clone)]
@@ -130,6 +131,24 @@ impl Output {
         if self.verbose > 0 && !self.quiet {
             self.log("debug", text);
         }
+    }
+
+    /// A line of the loop, as the options ask for it.
+    pub(crate) fn event(&self, event: &Event) {
+        let wanted = match event.level {
+            Level::Debug => self.verbose > 0 && !self.quiet,
+            Level::Info | Level::Warn => !self.quiet,
+            Level::Error => true,
+        };
+        if !wanted {
+            return;
+        }
+        let line = if self.json_log {
+            escape_json(&event.to_json().to_string()).into_owned()
+        } else {
+            escape(&event.to_text()).into_owned()
+        };
+        self.show(&format!("{line}\n"));
     }
 
     /// Shows something on stderr as it stands, for a person who is asked; safe already.

@@ -316,9 +316,12 @@ impl Session {
 
     /// A new ID for an apply.
     pub(crate) fn new_apply(&self) -> ApplyId {
-        let now = self.clock.now().as_millis().max(0).unsigned_abs();
-        let (seconds, nanos) = (now / 1000, u32::try_from(now % 1000 * 1_000_000).unwrap_or_default());
-        ApplyId::new(uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanos)))
+        apply_id(self.clock.now())
+    }
+
+    /// All Sources of the target.
+    pub(crate) fn all_sources(&self) -> impl Iterator<Item = &SourceSpec> {
+        self.sources()
     }
 
     /// The target.
@@ -338,6 +341,13 @@ impl Session {
     pub(crate) fn quiet(&self) {
         self.progress.clear();
     }
+}
+
+/// A new ID for an apply that begins now.
+pub(crate) fn apply_id(now: Moment) -> ApplyId {
+    let now = now.as_millis().max(0).unsigned_abs();
+    let (seconds, nanos) = (now / 1000, u32::try_from(now % 1000 * 1_000_000).unwrap_or_default());
+    ApplyId::new(uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanos)))
 }
 
 fn grants(given: &Permissions) -> Result<Grants, Failure> {

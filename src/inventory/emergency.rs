@@ -22,6 +22,8 @@ pub struct EmergencyChange {
     pub actor: String,
     /// When.
     pub at: Moment,
+    /// It is no emergency change, but one that was repaired again and again: the loop leaves it alone.
+    pub contested: bool,
 }
 
 /// What of one object was written in an emergency.
@@ -62,10 +64,9 @@ pub fn emergency(controls: &Controls, row: &Row, live: Option<&Value>, lines: &[
     }
     let by_hand = |line: &LogLine| !line.applied && controls.is_emergency(line.at);
     if live.is_none() {
-        found.deleted = lines
-            .first()
-            .filter(|line| line.operation == "deleted" && by_hand(line))
-            .map(|line| EmergencyChange { path: Pointer::root(), actor: line.actor.clone(), at: line.at });
+        found.deleted = lines.first().filter(|line| line.operation == "deleted" && by_hand(line)).map(|line| {
+            EmergencyChange { path: Pointer::root(), actor: line.actor.clone(), at: line.at, contested: false }
+        });
         return found;
     }
     let declared = Declared::of(row, live);
@@ -83,7 +84,12 @@ pub fn emergency(controls: &Controls, row: &Row, live: Option<&Value>, lines: &[
             let known = found.fields.iter().any(|change| path.is_within(&change.path));
             let in_git = settled && declared.has(path);
             if !known && !in_git {
-                found.fields.push(EmergencyChange { path: path.clone(), actor: line.actor.clone(), at: line.at });
+                found.fields.push(EmergencyChange {
+                    path: path.clone(),
+                    actor: line.actor.clone(),
+                    at: line.at,
+                    contested: false,
+                });
             }
         }
     }

@@ -14,6 +14,9 @@ use crate::merge::{self, FieldChange};
 /// What was changed while its Source was paused is neither in git nor given up.
 pub(crate) const EMERGENCY_PENDING: RuleId = RuleId::new("emergency-pending");
 
+/// A field was repaired again and again, and somebody wrote it each time.
+pub(crate) const CONTESTED: RuleId = RuleId::new("contested");
+
 /// More rounds than this find nothing new: each leaves alone what the one before would have changed.
 const ROUNDS: usize = 8;
 
@@ -53,14 +56,22 @@ pub(super) fn leave(
 }
 
 fn warning(checked: &Checked, path: &Pointer, written: &EmergencyChange) -> Warning {
-    let EmergencyChange { actor, at, .. } = written;
-    let text = format!("{path} is left as {actor} wrote it at {at}, while the Source was paused");
+    let EmergencyChange { actor, at, contested, .. } = written;
+    let (rule, text) = if *contested {
+        (CONTESTED, format!("{path} is left alone: {actor} wrote it again after each repair since {at}"))
+    } else {
+        (EMERGENCY_PENDING, format!("{path} is left as {actor} wrote it at {at}, while the Source was paused"))
+    };
     let place = checked.locate(&checked.as_written(path));
-    Warning::new(EMERGENCY_PENDING, text).at(place).path(path.clone()).id(checked.id().clone())
+    Warning::new(rule, text).at(place).path(path.clone()).id(checked.id().clone())
 }
 
 /// That an object is left deleted.
 pub(super) fn deleted(checked: &Checked, written: &EmergencyChange) -> Warning {
+    if written.contested {
+        let text = format!("it stays deleted: {} deleted it after each repair since {}", written.actor, written.at);
+        return Warning::new(CONTESTED, text).at(checked.at()).id(checked.id().clone());
+    }
     let text = format!(
         "it stays deleted: {} deleted it at {}, while the Source was paused; take it out of git too, or give that up",
         written.actor, written.at
@@ -88,7 +99,7 @@ const HINT: &str = "bring the change into git, or give it up with holdfast sourc
 
 /// Why a removal is kept.
 pub(super) fn kept(emergency: &Emergency) -> Option<String> {
-    let written = emergency.fields.first()?;
+    let written = emergency.fields.iter().find(|change| !change.contested)?;
     Some(format!(
         "{} changed {} while the Source was paused; {HINT}",
         written.actor,

@@ -17,6 +17,7 @@ mod moves;
 mod plan_files;
 mod real_sets;
 mod rebuilds;
+mod reconcile;
 mod removals;
 mod renames;
 mod repair;

@@ -30,6 +30,13 @@ pub(super) const RULES: &[RuleDoc] = &[
         "holdfast object put of a file that was exported before another change",
     ),
     rule(
+        "contested",
+        "A field that somebody writes again after each repair is left alone.",
+        "After three repairs within ten minutes the loop stops: two writers that contend help nobody. Find the other one, \
+         then bring its value into git, name the field in ignoreDrift, or repair by hand with holdfast repair.",
+        "an autoscaler that was configured outside git sets replicas",
+    ),
+    rule(
         "delete-budget",
         "A plan deletes no more than the Source's pruneBudget.",
         "More than 10 objects and more than 20 per cent (by default) look like a mistake: a wrong path, a lost folder. If \

@@ -1,4 +1,4 @@
-//! `holdfast source pause`, `resume`, `pin` and `unpin`. None of them needs the git host.
+//! `holdfast source pause`, `resume`, `pin`, `unpin` and `retry`. None of them needs the git host.
 
 use serde_json::{Value, json};
 
@@ -11,9 +11,9 @@ use crate::cli::env::Env;
 use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::output::Output;
 use crate::cli::session::Session;
-use crate::inventory::{Actor, Controls, Pause, Pin};
+use crate::inventory::{Actor, Controls, LoopRecord, Pause, Pin};
 use crate::target::sqlite::Access;
-use crate::target::{ControlWrite, HistoryEntry, Target};
+use crate::target::{ControlWrite, HistoryEntry, LoopWrite, Target};
 
 /// So often a change is made anew because somebody else was faster.
 const TRIES: usize = 20;
@@ -121,6 +121,33 @@ pub(crate) fn unpin(
     held.say(&format!("Source {} is no longer pinned; it follows its ref again.", held.name), &after)
 }
 
+/// Asks whichever loop looks at a Source to try at once.
+pub(crate) fn retry(
+    (name, actor): (&str, Option<&str>),
+    global: &Global,
+    env: &Env,
+    output: &Output,
+) -> Result<Exit, Stop> {
+    let held = Held::open((name, actor), global, env, output)?;
+    let now = held.session.now();
+    for _ in 0..TRIES {
+        let was = held.session.target().reader()?.loop_record(&held.id)?;
+        let becomes = LoopRecord { retry_asked: Some(now), ..was.clone() };
+        let entry = (held.entry("retry", "", now), json!({"by": held.actor}));
+        let write = LoopWrite { source: held.id.clone(), was: was.clone(), becomes, entry: Some(entry) };
+        if held.session.target().note_loop(write)? {
+            let refusal = was.refusal.map(|r| format!(" It was refused since {}: {}: {}", r.since, r.rule, r.text));
+            let text = format!(
+                "A running loop tries Source {} within a second; else the next holdfast run does.{}",
+                held.name,
+                refusal.unwrap_or_default()
+            );
+            return held.say(&text, &held.controls()?);
+        }
+    }
+    Err(Failure::refused("other processes keep changing this Source; nothing was written").hint("try again").into())
+}
+
 /// A Source that somebody holds or lets go.
 struct Held<'a> {
     session: Session,
@@ -176,6 +203,21 @@ impl<'a> Held<'a> {
         }
     }
 
+    fn entry(&self, operation: &str, result: &str, now: Moment) -> HistoryEntry {
+        HistoryEntry {
+            id: String::new(),
+            at: now,
+            actor: self.actor.to_string(),
+            claimed: false,
+            operation: operation.to_owned(),
+            sources: vec![self.name.to_string()],
+            commits: Vec::new(),
+            plan: None,
+            result: result.to_owned(),
+            objects: Vec::new(),
+        }
+    }
+
     /// Writes a change, made anew on what somebody else wrote meanwhile.
     fn change(
         &self,
@@ -188,18 +230,7 @@ impl<'a> Held<'a> {
         for _ in 0..TRIES {
             let was = self.controls()?;
             let becomes = change(was.clone());
-            let entry = HistoryEntry {
-                id: String::new(),
-                at: now,
-                actor: self.actor.to_string(),
-                claimed: false,
-                operation: operation.to_owned(),
-                sources: vec![self.name.to_string()],
-                commits: Vec::new(),
-                plan: None,
-                result: result.to_owned(),
-                objects: Vec::new(),
-            };
+            let entry = self.entry(operation, result, now);
             let mut details = details.clone();
             if let Some(map) = details.as_object_mut() {
                 map.insert("by".to_owned(), serde_json::to_value(&self.actor)?);

@@ -13,10 +13,12 @@ mod object;
 mod plan;
 mod proposal;
 mod rebuild;
+mod recover;
 mod remove;
 mod rename;
 mod render;
 mod repair;
+mod run;
 mod show;
 mod source;
 mod status;
@@ -46,6 +48,8 @@ pub(crate) fn run(cli: &Cli, env: &Env, output: &Output) -> Result<Exit, Stop> {
         Command::Apply(args) => apply::run(args, global, env, output),
         Command::Repair(args) => repair::run(args, global, env, output),
         Command::ExportDrift(args) => export_drift::run(args, global, env, output),
+        Command::Run(args) => run::run(args, global, env, output),
+        Command::Recover => recover::run(global, env, output),
         Command::Render(args) => render::run(args, global, env, output),
         Command::Explain { rule } => explain::run(rule.as_deref(), output),
         Command::Status(args) => status::run(args, global, env, output),
@@ -69,6 +73,7 @@ fn source_command(command: &SourceCommand, global: &Global, env: &Env, output: &
             control::resume((name, actor.as_deref()), *revert, global, env, output)
         }
         SourceCommand::Pin { hold, commit } => control::pin(hold, commit.as_deref(), global, env, output),
+        SourceCommand::Retry { name, actor } => control::retry((name, actor.as_deref()), global, env, output),
         SourceCommand::Unpin { name, actor } => control::unpin((name, actor.as_deref()), global, env, output),
     }
 }

@@ -159,7 +159,9 @@ pub(super) fn leaves_emergency_changes(beside: &Beside<'_>, broken: &mut Vec<Str
     let loses = |c: &&ChangeEntry| {
         let emergency = beside.input(c).and_then(|input| input.emergencies.get(&c.id));
         emergency.is_some_and(|emergency| match c.action {
-            Action::Delete | Action::Replace | Action::Transfer => !emergency.fields.is_empty(),
+            Action::Delete | Action::Replace | Action::Transfer => {
+                emergency.fields.iter().any(|change| !change.contested)
+            }
             Action::Create => emergency.deleted.is_some(),
             _ => false,
         })

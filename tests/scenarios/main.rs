@@ -22,4 +22,5 @@ mod removals;
 mod renames;
 mod repair;
 mod secrets;
+mod serials;
 mod status;

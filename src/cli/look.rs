@@ -11,7 +11,7 @@ use crate::apply::{seen_commit, source_id};
 use crate::base::clock::Moment;
 use crate::base::ids::{CommitId, TargetIdentity};
 use crate::base::resource::ResourceId;
-use crate::drift::{Inspection, Refusal, inspect, last_refusal};
+use crate::drift::{Inspection, Refusal, inspect, last_refusal, recent};
 use crate::inventory::{LoopRecord, Pause, Pin};
 use crate::source::spec::SourceSpec;
 use crate::target::sqlite::Access;
@@ -126,13 +126,14 @@ impl<'a> Watcher<'a> {
     fn look<'s>(&'s self, reader: &dyn Reader, specs: &[&'s SourceSpec]) -> Result<Look<'s>, Stop> {
         let context = self.session.context();
         let (identity, known, now) = (reader.identity()?, reader.sources()?, self.session.now());
+        let entries = recent(reader)?;
         let mut sources = Vec::new();
         for spec in specs {
             let record = known.iter().find(|record| record.name == spec.name && record.removed_at.is_none());
             let found = record.map(|record| inspect(&context, spec, record, &known, reader)).transpose()?;
             let id = source_id(&identity, &spec.name, &known);
             let (controls, record) = (reader.controls(&id)?, reader.loop_record(&id)?);
-            let refusals = [last_refusal(reader, &spec.name)?, record.refusal.as_ref().map(Refusal::of_loop)];
+            let refusals = [last_refusal(reader, &entries, &spec.name)?, record.refusal.as_ref().map(Refusal::of_loop)];
             sources.push(Seen {
                 spec,
                 found,

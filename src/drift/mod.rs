@@ -28,7 +28,7 @@ pub use episode::{Episode, episodes};
 pub use export::{Export, Left, export};
 pub use finding::{Drifted, DriftedField, Origin, RECURRING};
 pub use inspect::{Inspection, NotRead, inspect};
-pub use refusal::{Refusal, last_refusal};
+pub use refusal::{Refusal, last_refusal, recent};
 pub use standing::{Standing, standing};
 pub use status::{Answer, Beside, ObjectStatus, SourceStatus, Verdict, status};
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::base::clock::Moment;
 use crate::base::ids::{CommitId, SourceName};
 use crate::inventory::LoopRefusal;
-use crate::target::{History, Reader, TargetError};
+use crate::target::{History, HistoryEntry, Reader, TargetError};
 
 /// So far back a refusal is looked for.
 const ENTRIES: usize = 500;
@@ -51,14 +51,25 @@ impl Refusal {
     }
 }
 
-/// Finds the last refusal of a Source in the operation log.
+/// The newest entries of the operation log, as many as a refusal is looked for in.
 ///
 /// # Errors
 /// If the log can't be read.
-pub fn last_refusal(reader: &dyn Reader, name: &SourceName) -> Result<Option<Refusal>, TargetError> {
-    let entries = reader.history(&History { limit: ENTRIES })?;
+pub fn recent(reader: &dyn Reader) -> Result<Vec<HistoryEntry>, TargetError> {
+    reader.history(&History { limit: ENTRIES })
+}
+
+/// Finds the last refusal of a Source in these entries of the operation log.
+///
+/// # Errors
+/// If the log can't be read.
+pub fn last_refusal(
+    reader: &dyn Reader,
+    entries: &[HistoryEntry],
+    name: &SourceName,
+) -> Result<Option<Refusal>, TargetError> {
     let ours = |sources: &[String]| sources.iter().position(|source| source == name.as_str());
-    let last = entries.into_iter().find_map(|entry| match entry.operation.as_str() {
+    let last = entries.iter().find_map(|entry| match entry.operation.as_str() {
         "apply" | "refused" => ours(&entry.sources).map(|at| (entry, at)),
         _ => None,
     });
@@ -77,10 +88,10 @@ pub fn last_refusal(reader: &dyn Reader, name: &SourceName) -> Result<Option<Ref
     }
     Ok(Some(Refusal {
         at: entry.at,
-        actor: entry.actor,
+        actor: entry.actor.clone(),
         commit: entry.commits.get(at).and_then(|commit| CommitId::parse(commit).ok()),
         rules,
         message: refusals.first().map(|refusal| text(refusal, "text")).unwrap_or_default(),
-        entry: entry.id,
+        entry: entry.id.clone(),
     }))
 }

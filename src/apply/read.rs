@@ -71,6 +71,18 @@ impl Listing<'_> {
     }
 }
 
+/// Reads once more if the mirror turned out to be damaged: the fetch then makes it anew. Offline the damage is all there is.
+pub(super) fn healing<T>(
+    context: &Context<'_>,
+    spec: &SourceSpec,
+    read: impl Fn() -> Result<T, Rejection>,
+) -> Result<T, Rejection> {
+    read().or_else(|refused| {
+        let damaged = !context.offline && context.mirror(spec).is_ok_and(|mirror| mirror.is_distrusted());
+        if damaged { read() } else { Err(refused) }
+    })
+}
+
 /// Fetches, unless offline, and lists one Source, at its own ref if nothing else is wanted.
 ///
 /// # Errors
@@ -85,6 +97,7 @@ pub(crate) fn list_source<'a>(
     let mirror = context.mirror(spec).map_err(unreadable)?;
     let mut warnings = Vec::new();
     let is_there = matches!(wanted, Some(Wanted::Applied(commit)) if mirror.has_commit(commit).is_ok());
+    let is_there = is_there && !mirror.is_distrusted();
     if !context.offline && !is_there {
         let ref_ = if let Some(Wanted::Ref(ref_)) = wanted { ref_ } else { &spec.ref_ };
         let fetched = mirror.fetch(ref_, context.fetch, context.progress, context.clock.now());
@@ -139,17 +152,26 @@ pub(crate) fn read_applied(
     spec: &SourceSpec,
     commit: &CommitId,
 ) -> Result<(ManifestSet, Vec<Fault>), Rejection> {
+    healing(context, spec, || read_applied_once(context, spec, commit))
+}
+
+fn read_applied_once(
+    context: &Context<'_>,
+    spec: &SourceSpec,
+    commit: &CommitId,
+) -> Result<(ManifestSet, Vec<Fault>), Rejection> {
     let unreadable = |error: MirrorError| Rejection::of(error.fault());
     let mirror = context.mirror(spec).map_err(unreadable)?;
-    if let Err(error) = mirror.has_commit(commit) {
-        if context.offline || !error.is_gone() {
-            return Err(unreadable(error));
-        }
+    let known = mirror.has_commit(commit);
+    let lacks = known.as_ref().is_err_and(|error| error.is_gone());
+    if (lacks || mirror.is_distrusted()) && !context.offline {
         match mirror.fetch(&spec.ref_, context.fetch, context.progress, context.clock.now()) {
             // The ref may be gone while the commit came.
             Err(error) if !error.is_missing_ref() => return Err(unreadable(error)),
             _ => mirror.has_commit(commit).map_err(unreadable)?,
         }
+    } else {
+        known.map_err(unreadable)?;
     }
     let checkout = mirror.checkout(commit, &spec.path, context.fetch).map_err(|error| Rejection::of(error.fault()))?;
     let (counted, mut faults) = counted(spec, &checkout, &mut Vec::new())?;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::context::Context;
-use super::read::{Listing, SourceRead, Wanted, list_source, read_files};
+use super::read::{Listing, SourceRead, Wanted, healing, list_source, read_files};
 use crate::admission::{self, CheckedSet, Rejection};
 use crate::base::ids::CommitId;
 use crate::base::path::RepoPath;
@@ -39,8 +39,10 @@ impl<'a> Ready<'a> {
     /// # Errors
     /// Everything that is wrong with the Source.
     pub fn read(context: &Context<'_>, spec: &'a SourceSpec, by: &Reading<'_>) -> Result<Self, Rejection> {
-        let listing = list_source(context, spec, by.wanted, by.uncommitted)?;
-        whole(context, spec, listing, by)
+        healing(context, spec, || {
+            let listing = list_source(context, spec, by.wanted, by.uncommitted)?;
+            whole(context, spec, listing, by)
+        })
     }
 
     /// The same for another commit of the same Source, where `self` was read by the same rules: only files that differ
@@ -49,6 +51,10 @@ impl<'a> Ready<'a> {
     /// # Errors
     /// Everything that is wrong with the Source.
     pub fn next(&self, context: &Context<'_>, spec: &'a SourceSpec, by: &Reading<'_>) -> Result<Ready<'a>, Rejection> {
+        healing(context, spec, || self.next_once(context, spec, by))
+    }
+
+    fn next_once(&self, context: &Context<'_>, spec: &'a SourceSpec, by: &Reading<'_>) -> Result<Ready<'a>, Rejection> {
         let listing = list_source(context, spec, by.wanted, by.uncommitted)?;
         let files = listing.contents();
         let same = |path: &RepoPath| self.files.get(path).is_some_and(|id| files.get(path) == Some(id));

@@ -24,6 +24,11 @@ pub trait Progress: Sync {
     fn reached(&self, stage: Stage, done: u64, total: u64) {
         let _ = (stage, done, total);
     }
+
+    /// Something that people should know, though the command goes on as if it had not been.
+    fn noted(&self, text: &str) {
+        let _ = text;
+    }
 }
 
 /// Tells nobody.

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::base::progress::{Progress, Stage};
@@ -9,6 +10,7 @@ use crate::base::progress::{Progress, Stage};
 /// A bar for one part of a command after the other.
 pub(crate) struct Bar {
     shown: bool,
+    output: Output,
     bar: Mutex<Option<(Part, ProgressBar)>>,
 }
 
@@ -32,8 +34,8 @@ impl Part {
 
 impl Bar {
     /// A bar that is shown, or not.
-    pub(crate) fn new(shown: bool) -> Self {
-        Self { shown, bar: Mutex::new(None) }
+    pub(crate) fn new(shown: bool, output: &Output) -> Self {
+        Self { shown, output: output.clone(), bar: Mutex::new(None) }
     }
 
     /// Takes the bar away.
@@ -79,6 +81,11 @@ impl Progress for Bar {
         if done >= total {
             self.clear();
         }
+    }
+
+    fn noted(&self, text: &str) {
+        self.clear();
+        self.output.note(&format!("warning: {text}"));
     }
 }
 

@@ -77,7 +77,7 @@ impl Session {
             clock: WallClock,
             fetch: limits::Limits::default(),
             manifests: manifest::Limits::default(),
-            progress: Bar::new(env.stderr_is_terminal && !global.quiet),
+            progress: Bar::new(env.stderr_is_terminal && !global.quiet, output),
             offline: fetching.offline,
             interrupt,
             reference,

@@ -13,6 +13,7 @@ mod handover;
 mod hold;
 mod lab;
 mod limits;
+mod mirrors;
 mod moves;
 mod plan_files;
 mod real_sets;

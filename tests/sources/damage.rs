@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use holdfast::base::ids::CommitId;
 use holdfast::base::path::RepoPath;
-use holdfast::source::mirror::{Credentials, Mirror};
+use holdfast::source::mirror::{Credentials, Mirror, MirrorError, Progress};
 use holdfast::source::refs::RefSpec;
 use holdfast::source::url::RepositoryUrl;
 use tempfile::TempDir;
@@ -80,4 +80,77 @@ fn an_object_that_is_gone_is_an_error() {
         fs::remove_file(file).unwrap();
     }
     assert!(closed.read().is_err());
+}
+
+/// Hears what is said of a fetch.
+#[derive(Default)]
+struct Notes(std::sync::Mutex<Vec<String>>);
+
+impl Progress for Notes {
+    fn received(&self, _: u64, _: u64, _: u64) {}
+
+    fn noted(&self, text: &str) {
+        self.0.lock().unwrap().push(text.to_owned());
+    }
+}
+
+#[test]
+fn a_damaged_mirror_is_moved_aside_and_fetched_anew_and_that_is_said() {
+    let damages: [(&str, &dyn Fn(&Closed)); 6] = [
+        ("an index that was changed", &|closed| {
+            let index = closed.files("idx").remove(0);
+            let mut bytes = fs::read(&index).unwrap();
+            *bytes.last_mut().unwrap() ^= 1;
+            fs::remove_file(&index).unwrap();
+            fs::write(index, bytes).unwrap();
+        }),
+        ("no HEAD", &|closed| fs::remove_file(closed.folder.join("HEAD")).unwrap()),
+        ("a configuration that is none", &|closed| fs::write(closed.folder.join("config"), "[").unwrap()),
+        ("a list of packs that is none", &|closed| fs::write(closed.folder.join("holdfast-packs"), "x\n").unwrap()),
+        ("a ref that is none", &|closed| fs::write(closed.folder.join("refs/heads/main"), "x\n").unwrap()),
+        ("objects that are gone", &|closed| {
+            closed.files("pack").into_iter().chain(closed.files("idx")).for_each(|file| fs::remove_file(file).unwrap());
+        }),
+    ];
+    for (what, damage) in damages {
+        let repo = eight_files();
+        let closed = Closed::of(&repo);
+        let good = closed.read().unwrap();
+        let mirror = || Mirror::open(closed.cache.path(), &closed.url, Credentials::Ambient).unwrap();
+        mirror().keep_applied(&closed.commit).unwrap();
+        damage(&closed);
+        // A reader may have to find it first; what it says is an error, never that a commit or file isn't there.
+        let read = mirror().resolve(&branch("main")).and_then(|commit| mirror().has_commit(&commit));
+        assert!(read.as_ref().is_err_and(|error| !error.is_gone() && !error.is_missing_ref()), "{what}: {read:?}");
+        let notes = Notes::default();
+        let fetched = mirror().fetch(&branch("main"), &limits(), &notes, moment()).unwrap();
+        assert_eq!(fetched.commit, closed.commit, "{what}");
+        let notes = notes.0.into_inner().unwrap();
+        assert!(
+            notes.len() == 1 && notes[0].contains("damaged") && notes[0].contains("fetched anew"),
+            "{what}: {notes:?}"
+        );
+        assert_eq!(closed.read().unwrap(), good, "{what}");
+        assert!(closed.folder.with_extension("damaged").is_dir(), "{what}");
+        assert!(closed.folder.join(format!("refs/holdfast/applied/{}", closed.commit)).exists(), "{what}");
+        // And once is enough.
+        let again = Notes::default();
+        mirror().fetch(&branch("main"), &limits(), &again, moment()).unwrap();
+        assert!(again.0.into_inner().unwrap().is_empty() && !mirror().is_distrusted(), "{what}");
+    }
+}
+
+#[test]
+fn a_damaged_mirror_of_a_repository_that_cannot_be_read_stays_an_error() {
+    let repo = eight_files();
+    let closed = Closed::of(&repo);
+    fs::remove_file(closed.folder.join("HEAD")).unwrap();
+    drop(repo);
+    let mirror = Mirror::open(closed.cache.path(), &closed.url, Credentials::Ambient).unwrap();
+    for _ in 0..2 {
+        let error = mirror.fetch(&branch("main"), &limits(), &Notes::default(), moment()).unwrap_err();
+        assert!(matches!(error, MirrorError::Unreadable { .. }), "{error}");
+        let error = mirror.resolve(&branch("main")).unwrap_err();
+        assert!(matches!(error, MirrorError::Damaged { .. }), "{error}");
+    }
 }

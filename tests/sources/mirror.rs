@@ -278,6 +278,87 @@ fn two_at_once_share_one_mirror() {
     });
 }
 
+fn packs(folder: &std::path::Path) -> usize {
+    let entries = fs::read_dir(folder.join("objects/pack")).unwrap();
+    entries.filter(|e| e.as_ref().unwrap().path().extension().is_some_and(|e| e == "pack")).count()
+}
+
+#[test]
+fn packs_of_many_fetches_become_one_and_no_object_is_lost() {
+    let repo = Repo::new();
+    let m = Mirrored::of(&repo);
+    let mut commits = Vec::new();
+    let mut most = 0;
+    // A reader that opened the mirror long ago isn't disturbed.
+    let mut early = None;
+    for n in 0..170 {
+        repo.write("a.yaml", format!("{n}"));
+        if n % 40 == 7 {
+            // What no ref reaches any more stays: a reviewed plan may name it.
+            repo.git(&["commit", "-q", "--allow-empty", "--amend", "-m", "rewritten"]);
+        }
+        commits.push(repo.commit("next"));
+        m.fetch(&branch("main")).unwrap();
+        most = most.max(packs(m.mirror.folder()));
+        if n == 10 {
+            let reader = Mirror::open(m.cache.path(), m.mirror.url(), Credentials::Ambient).unwrap();
+            reader.has_commit(&commits[0]).unwrap();
+            early = Some(reader);
+        }
+        if n == 60 {
+            let reader = early.take().unwrap();
+            commits[..=10].iter().for_each(|commit| reader.has_commit(commit).unwrap());
+        }
+    }
+    assert!(most <= 103 && packs(m.mirror.folder()) < 103, "{most} packs");
+    for (n, commit) in commits.iter().enumerate() {
+        let checkout = m.mirror.checkout(commit, &RepoPath::default(), &limits()).unwrap();
+        assert_eq!(checkout.read_one(&RepoPath::from("a.yaml")).unwrap(), n.to_string().as_bytes());
+    }
+}
+
+#[test]
+fn kill_minus_nine_while_packs_become_one_leaves_a_usable_mirror() {
+    let repo = Repo::new();
+    let m = Mirrored::of(&repo);
+    let mut commits = Vec::new();
+    for n in 0..51 {
+        repo.write(format!("f{n}.yaml"), format!("n: {n}\n").repeat(500));
+        commits.push(repo.commit("next"));
+        if n < 50 {
+            m.fetch(&branch("main")).unwrap();
+        }
+    }
+    // The next fetch makes one of them; each child is killed a little later than the one before.
+    let mut wait = 4;
+    loop {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "mirror::clone_child", "--ignored"])
+            .env("CACHE", m.cache.path())
+            .env("REPOSITORY", repo.path())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let started = std::time::Instant::now();
+        let mut ended = None;
+        while started.elapsed().as_millis() < wait && ended.is_none() {
+            ended = child.try_wait().unwrap();
+            std::thread::yield_now();
+        }
+        let _ = child.kill();
+        child.wait().unwrap();
+        let reader = Mirror::open(m.cache.path(), m.mirror.url(), Credentials::Ambient).unwrap();
+        commits[..50].iter().for_each(|commit| reader.has_commit(commit).unwrap());
+        if ended.is_some() {
+            break;
+        }
+        wait += 4;
+    }
+    m.fetch(&branch("main")).unwrap();
+    commits.iter().for_each(|commit| m.mirror.has_commit(commit).unwrap());
+    assert!(!m.cache.path().read_dir().unwrap().any(|e| e.unwrap().file_name().to_string_lossy().contains("damaged")));
+}
+
 #[derive(Default)]
 struct Most(AtomicU64);
 

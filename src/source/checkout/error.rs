@@ -1,11 +1,13 @@
 //! Why a commit's files can't be listed or read at all.
 
+use std::path::Path;
+
 use crate::base::fault::{At, Fault};
 use crate::base::ids::CommitId;
 use crate::base::path::RepoPath;
 use crate::base::text::escape;
 
-use super::super::mirror::MirrorError;
+use super::super::mirror::{MirrorError, distrust};
 use super::super::rules;
 
 /// A commit whose files can't be listed or read.
@@ -77,6 +79,13 @@ impl CheckoutError {
             Self::Malformed { path, .. } | Self::Object { path, .. } => {
                 Fault::new(rules::REPOSITORY, text).at(At::file(path))
             }
+        }
+    }
+
+    /// Lets the mirror be fetched anew if it is the mirror that is at fault.
+    pub(in crate::source) fn distrust(&self, folder: &Path) {
+        if matches!(self, Self::Object { .. } | Self::Mirror(MirrorError::Damaged { .. })) {
+            distrust(folder);
         }
     }
 

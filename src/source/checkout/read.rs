@@ -39,6 +39,14 @@ impl Checkout {
         wanted: impl Fn(&TreeFile) -> bool,
         each: impl Fn(&TreeFile, &[u8]) -> T + Sync,
     ) -> Result<Blobs<T>, CheckoutError> {
+        self.read_blobs(wanted, each).inspect_err(|error| error.distrust(&self.folder))
+    }
+
+    fn read_blobs<T: Send>(
+        &self,
+        wanted: impl Fn(&TreeFile) -> bool,
+        each: impl Fn(&TreeFile, &[u8]) -> T + Sync,
+    ) -> Result<Blobs<T>, CheckoutError> {
         let wanted: Vec<&TreeFile> = self.files.iter().filter(|file| wanted(file)).collect();
         let readers = Readers { checkout: self, idle: Mutex::new(Vec::new()) };
         let total = AtomicU64::new(0);

@@ -4,6 +4,8 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tempfile::TempDir;
+
 use git2::{Config, Repository, RepositoryInitOptions};
 
 use crate::base::digest::sha256;
@@ -11,6 +13,9 @@ use crate::base::digest::sha256;
 use super::super::url::RepositoryUrl;
 use super::credentials::Credentials;
 use super::error::MirrorError;
+
+/// What a mirror is called until it takes its place.
+pub(super) const NEW: &str = "mirror.git";
 
 fn io_error(path: &Path) -> impl FnOnce(io::Error) -> MirrorError + '_ {
     move |error| MirrorError::Cache { path: path.to_owned(), error }
@@ -21,6 +26,13 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> MirrorError + '_ {
 pub(super) struct Place {
     pub(super) folder: PathBuf,
     pub(super) lock: PathBuf,
+}
+
+impl Place {
+    /// The cache that it is in.
+    pub(super) fn root(&self) -> &Path {
+        self.folder.parent().unwrap_or(Path::new("."))
+    }
 }
 
 /// Makes the cache and the mirror if need be; whoever comes second finds the first one's.
@@ -41,19 +53,25 @@ pub(super) fn prepare(root: &Path, url: &RepositoryUrl, credentials: Credentials
 }
 
 fn create(root: &Path, folder: &Path) -> Result<(), MirrorError> {
-    let temporary = tempfile::Builder::new().prefix("new-").tempdir_in(root).map_err(io_error(root))?;
-    let inside = temporary.path().join("mirror.git");
-    let mut options = RepositoryInitOptions::new();
-    // No template: a user's could bring hooks and alternates.
-    options.bare(true).no_reinit(true).external_template(false).initial_head("holdfast-never-fetched");
-    Repository::init_opts(&inside, &options)
-        .map_err(|e| MirrorError::Damaged { path: folder.to_owned(), text: e.message().to_owned() })?;
-    match fs::rename(&inside, folder) {
+    let temporary = new_mirror(root, folder)?;
+    match fs::rename(temporary.path().join(NEW), folder) {
         Ok(()) => Ok(()),
         // Somebody else was faster.
         Err(_) if folder.is_dir() => Ok(()),
         Err(error) => Err(io_error(folder)(error)),
     }
+}
+
+/// A folder that goes away, with an empty mirror called [`NEW`] in it.
+pub(super) fn new_mirror(root: &Path, folder: &Path) -> Result<TempDir, MirrorError> {
+    let temporary = tempfile::Builder::new().prefix("new-").tempdir_in(root).map_err(io_error(root))?;
+    let inside = temporary.path().join(NEW);
+    let mut options = RepositoryInitOptions::new();
+    // No template: a user's could bring hooks and alternates.
+    options.bare(true).no_reinit(true).external_template(false).initial_head("holdfast-never-fetched");
+    Repository::init_opts(&inside, &options)
+        .map_err(|e| MirrorError::Damaged { path: folder.to_owned(), text: e.message().to_owned() })?;
+    Ok(temporary)
 }
 
 /// Opens a mirror with its own configuration alone: the user's `insteadOf` must not lead elsewhere.

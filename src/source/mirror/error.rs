@@ -28,7 +28,7 @@ pub enum MirrorError {
     #[error("the mirror {0} holds {1}, which would bring history from elsewhere; remove the mirror's folder")]
     Foreign(PathBuf, &'static str),
     /// The mirror's objects can't be read.
-    #[error("the mirror {path} is damaged: {text}; remove its folder and fetch again")]
+    #[error("the mirror {path} is damaged: {text}; a fetch makes it anew")]
     Damaged {
         /// The mirror.
         path: PathBuf,

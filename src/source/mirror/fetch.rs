@@ -18,9 +18,11 @@ use crate::base::progress::Progress;
 use super::super::limits::Limits;
 use super::super::url::RepositoryUrl;
 use super::cache::{self, Place};
+use super::collapse::collapse;
 use super::credentials::{Answers, Credentials};
 use super::error::MirrorError;
 use super::packs;
+use super::renew::{self, Fresh};
 use super::ssh::{Route, Ssh};
 
 pub(super) use advertised::look;
@@ -34,6 +36,7 @@ const TOO_MANY_OBJECTS: u8 = 2;
 
 enum Said {
     Received { objects: u64, total: u64, bytes: u64 },
+    Noted(String),
     Done(Result<(), MirrorError>),
 }
 
@@ -64,6 +67,7 @@ pub(super) fn run(job: Job, progress: &dyn Progress) -> Result<(), MirrorError> 
     loop {
         match hear.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(Said::Received { objects, total, bytes }) => progress.received(objects, total, bytes),
+            Ok(Said::Noted(text)) => progress.noted(&text),
             Ok(Said::Done(result)) => return result,
             Err(RecvTimeoutError::Timeout) => {
                 given_up.store(true, Ordering::SeqCst);
@@ -82,12 +86,34 @@ impl Job {
         if let Some(path) = self.url.local_path() {
             self.judge_local(path)?;
         }
-        cache::sweep(&self.place.folder)?;
-        packs::verify(&self.place.folder)?;
-        let repository = cache::open(&self.place.folder)?;
+        let why = match renew::unsound(&self.place.folder)? {
+            None => {
+                match self.fetch_into(&self.place.folder, say, given_up).and_then(|()| collapse(&self.place.folder)) {
+                    Err(MirrorError::Damaged { text, .. }) => text,
+                    result => return result,
+                }
+            }
+            Some(why) => why,
+        };
+        let fresh = Fresh::beside(&self.place)?;
+        self.fetch_into(&fresh.folder(), say, given_up)?;
+        let aside = fresh.take(&self.place)?;
+        let text = format!(
+            "{}: its mirror was damaged ({why}) and has been fetched anew; the damaged one is kept as {}",
+            self.url,
+            aside.display()
+        );
+        // Whoever gave up waiting hears nothing.
+        let _ = say.send(Said::Noted(text));
+        Ok(())
+    }
+
+    fn fetch_into(&self, folder: &Path, say: &SyncSender<Said>, given_up: &AtomicBool) -> Result<(), MirrorError> {
+        cache::sweep(folder)?;
+        let repository = cache::open(folder)?;
         let stopped = AtomicU8::new(NOT_STOPPED);
         let result = self.transfer(&repository, say, given_up, &stopped);
-        packs::record(&self.place.folder)?;
+        packs::record(folder)?;
         let url = self.url.to_string();
         match stopped.load(Ordering::SeqCst) {
             TOO_MANY_BYTES => return Err(MirrorError::TooLarge { url, limit: self.limits.bytes, what: "bytes" }),
@@ -96,7 +122,7 @@ impl Job {
         }
         if repository.is_shallow() {
             // The mirror may not keep it: whoever uses it next would take its border for a root.
-            let path = self.place.folder.join("shallow");
+            let path = folder.join("shallow");
             std::fs::remove_file(&path).map_err(|error| MirrorError::Cache { path, error })?;
             return Err(MirrorError::Shallow(url));
         }
@@ -142,7 +168,7 @@ impl Job {
             return Err(MirrorError::Deadline { url, deadline: self.limits.deadline });
         }
         let damaged =
-            |e: git2::Error| MirrorError::Damaged { path: self.place.folder.clone(), text: e.message().to_owned() };
+            |e: git2::Error| MirrorError::Damaged { path: repository.path().to_owned(), text: e.message().to_owned() };
         // What is gone goes first: `a` may have become `a/b`.
         remote.prune(None).map_err(damaged)?;
         remote.update_tips(None, RemoteUpdateFlags::empty(), AutotagOption::None, None).map_err(damaged)?;

@@ -1,11 +1,13 @@
 //! A bare mirror per repository: fetched under a lock with a deadline, read without one.
 
 mod cache;
+mod collapse;
 mod credentials;
 mod error;
 mod fetch;
 mod history;
 mod packs;
+mod renew;
 mod ssh;
 
 use std::collections::BTreeSet;
@@ -204,15 +206,21 @@ impl Mirror {
     pub fn checkout(&self, commit: &CommitId, path: &RepoPath, limits: &Limits) -> Result<Checkout, CheckoutError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let repository = self.reopen(&mut opened)?;
-        Checkout::list(repository, self.place.folder.clone(), commit, path, limits)
+        let listed = Checkout::list(repository, self.place.folder.clone(), commit, path, limits);
+        listed.inspect_err(|error| error.distrust(&self.place.folder))
+    }
+
+    /// Whether something in it could not be read: the next fetch makes it anew.
+    pub fn is_distrusted(&self) -> bool {
+        renew::is_distrusted(&self.place.folder)
     }
 
     fn reopen<'a>(&self, opened: &'a mut Option<Repository>) -> Result<&'a Repository, MirrorError> {
         match opened {
             Some(repository) => Ok(repository),
             none => {
-                packs::verify(&self.place.folder)?;
-                Ok(none.insert(cache::open(&self.place.folder)?))
+                let open = packs::verify(&self.place.folder).and_then(|()| cache::open(&self.place.folder));
+                Ok(none.insert(self.judged(open)?))
             }
         }
     }
@@ -220,8 +228,21 @@ impl Mirror {
     fn history<T>(&self, ask: impl FnOnce(&History<'_>) -> Result<T, MirrorError>) -> Result<T, MirrorError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let repository = self.reopen(&mut opened)?;
-        ask(&History { repository, folder: &self.place.folder, url: self.url.to_string() })
+        self.judged(ask(&History { repository, folder: &self.place.folder, url: self.url.to_string() }))
     }
+
+    fn judged<T>(&self, read: Result<T, MirrorError>) -> Result<T, MirrorError> {
+        read.inspect_err(|error| {
+            if matches!(error, MirrorError::Damaged { .. }) {
+                renew::distrust(&self.place.folder);
+            }
+        })
+    }
+}
+
+/// Notes that something in a mirror's folder could not be read.
+pub(super) fn distrust(folder: &Path) {
+    renew::distrust(folder);
 }
 
 /// Opens a mirror's folder again, for a reader of its own.

@@ -70,9 +70,14 @@ fn read_list(folder: &Path) -> io::Result<Digests> {
         let (digest, name) = line.split_once(' ')?;
         Some((name.to_owned(), Digest::parse(digest).ok()?))
     };
-    text.lines().map(|l| line(l).ok_or_else(|| io::Error::other("the list of packs is damaged"))).collect()
+    text.lines()
+        .map(|l| line(l).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the list of packs is damaged")))
+        .collect()
 }
 
 fn cache_error(folder: &Path, error: io::Error) -> MirrorError {
+    if error.kind() == io::ErrorKind::InvalidData {
+        return MirrorError::Damaged { path: folder.to_owned(), text: error.to_string() };
+    }
     MirrorError::Cache { path: folder.join(LIST), error }
 }

@@ -231,6 +231,7 @@ impl Judge<'_> {
         let Some(schema) = self.kind(&document, &mut findings) else {
             return self.failed(&document, None, findings, Vec::new());
         };
+        structure::status(&mut document, &schema, &mut findings);
         let object = &document.value;
         let patterns = self.sensitive.of(&schema.gvk.group, &schema.gvk.kind);
         let name = structure::name(object, &schema, &mut findings);

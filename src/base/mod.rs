@@ -2,6 +2,7 @@
 //!
 //! Imports nothing of this crate.
 
+pub mod base64;
 pub mod clock;
 pub mod columns;
 pub mod digest;

@@ -46,6 +46,8 @@ pub struct Document {
     pub column: u32,
     /// The object, without the fields that the server owns.
     pub value: Value,
+    /// Its `status`, set aside: whether the author may declare it is known with the kind.
+    pub status: Option<Box<Value>>,
     /// Plain scalars whose JSON is not what the text looks like (`1.10`, `0755`, `yes`), in the order of the file.
     pub surprising: Vec<Surprise>,
     pub(super) home: Home,

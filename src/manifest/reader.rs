@@ -14,7 +14,7 @@ use super::judge::{Object, judge};
 use super::limits::Limits;
 use super::locate::find;
 use super::rules;
-use super::server_owned::drop_server_owned;
+use super::server_owned::{drop_server_owned, take_status};
 use super::template::{TEMPLATE_HINT, looks_like_template};
 use super::text::{Chunk, Counted, Home};
 use crate::base::fault::{At, Fault, RuleId, Warning};
@@ -180,6 +180,7 @@ impl<'r> Reader<'r> {
         for Object { item, mut value } in objects {
             let start = if item.is_some() { starts.next().unwrap_or(at) } else { at };
             let mut surprising = surprises.remove(&item).unwrap_or_default();
+            let status = if self.whole { None } else { take_status(&mut value) };
             let here = if self.whole { Vec::new() } else { drop_server_owned(&mut value) };
             surprising.retain(|s| !here.iter().any(|path| s.pointer.is_within(path)));
             if value.get("kind").is_some_and(|kind| kind == "Secret") {
@@ -190,7 +191,7 @@ impl<'r> Reader<'r> {
             let At { line, column, .. } = self.at(piece, start);
             let (file, index, home) = (Arc::clone(self.file), piece.index, piece.home);
             let value = Value::Object(value);
-            let document = Document { file, index, item, line, column, value, surprising, home };
+            let document = Document { file, index, item, line, column, value, status, surprising, home };
             if sound { self.documents.push(document) } else { self.damaged.push(document) }
         }
         if sound && !dropped.is_empty() {

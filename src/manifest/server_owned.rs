@@ -8,12 +8,10 @@ use crate::base::server_owned::METADATA;
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Takes them out, and tells which had a value. A null (`creationTimestamp: null`, as generators write it) goes silently.
+/// `status` is another's matter: [`take_status`].
 pub(super) fn drop_server_owned(object: &mut Map<String, Value>) -> Vec<Pointer> {
     let mut dropped = Vec::new();
     let had_value = |value: Option<Value>| value.is_some_and(|v| !v.is_null());
-    if had_value(object.remove("status")) {
-        dropped.push(Pointer::root().key("status"));
-    }
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         let path = || Pointer::root().key("metadata");
         // Nearly no manifest has any.
@@ -37,6 +35,11 @@ pub(super) fn drop_server_owned(object: &mut Map<String, Value>) -> Vec<Pointer>
         drop_template_nulls(spec);
     }
     dropped
+}
+
+/// Takes the `status` out: the server's in nearly all kinds, the author's in a custom resource without that subresource.
+pub(super) fn take_status(object: &mut Map<String, Value>) -> Option<Box<Value>> {
+    object.remove("status").filter(|status| !status.is_null()).map(Box::new)
 }
 
 /// The metadata of templates inside a spec is written by the same generators.

@@ -7,7 +7,6 @@
 //! [`merge`] is the planner's and pure; [`apply`] and [`update`] are the embedded control plane's writes. All three stand
 //! on one computation that follows the API server's own (structured-merge-diff), step by step.
 
-mod base64;
 mod changes;
 mod combine;
 mod compare;

@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::base64;
 use super::identity::is_server_owned;
 use super::shape;
+use crate::base::base64;
+use crate::schema::meaning::fold_string_data;
 use crate::schema::{KindSchema, Node};
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -42,25 +43,7 @@ fn is_secret(schema: &KindSchema) -> bool {
 }
 
 fn secret(object: &mut Map<String, Value>) {
-    if let Some(Value::Object(texts)) = object.get("stringData") {
-        // A text that is none would be lost: then both stay, and admission refuses.
-        if texts.values().all(|value| value.is_string() || value.is_null())
-            && matches!(object.get("data"), None | Some(Value::Null | Value::Object(_)))
-        {
-            let texts = object.remove("stringData");
-            let data = object.entry("data").or_insert(Value::Null);
-            if data.is_null() {
-                *data = Value::Object(Map::new());
-            }
-            if let (Some(Value::Object(texts)), Value::Object(data)) = (texts, data) {
-                for (key, text) in texts {
-                    if let Value::String(text) = text {
-                        data.insert(key, base64::encode(text.as_bytes()).into());
-                    }
-                }
-            }
-        }
-    }
+    fold_string_data(object);
     if let Some(Value::Object(data)) = object.get_mut("data") {
         for value in data.values_mut() {
             if let Value::String(text) = value

@@ -16,21 +16,6 @@ pub(super) fn is_base64(text: &str) -> bool {
     count.is_multiple_of(4) && padding <= 2
 }
 
-/// Standard base64 with padding.
-pub(super) fn to_base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |i: usize| u32::from(chunk.get(i).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
-            text.push(if place <= chunk.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
-}
-
 /// RFC 3339 with a zone, as Go's `time.RFC3339` reads it.
 pub(super) fn is_date_time(text: &str) -> bool {
     let bytes = text.as_bytes();

@@ -3,9 +3,9 @@
 //! Quantities are equal by value; null is no field; what a field's [`AbsentWhen`] says is no field either. Texts and
 //! numbers of an int-or-string are different values, and so are `1` and `"1"` everywhere but in a quantity.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value};
+
+use crate::base::base64;
 
 use super::node::{AbsentWhen, Additional, Field, Kind, Node};
 use super::quantity::Quantity;
@@ -144,27 +144,28 @@ fn whole(number: &serde_json::Number) -> Option<i64> {
     Some(f as i64)
 }
 
-/// A Secret with its `stringData` folded into `data`, as the API server stores it: in base64, over what `data` has
-/// under the same key. Anything else as it is.
-pub fn fold_string_data(secret: &Value) -> Cow<'_, Value> {
-    let plain = match secret.get("stringData") {
-        Some(Value::Object(plain)) => plain,
-        Some(Value::Null) => &Map::new(),
-        _ => return Cow::Borrowed(secret),
-    };
-    let Value::Object(map) = secret else { return Cow::Borrowed(secret) };
-    let mut folded = map.clone();
-    folded.remove("stringData");
-    if !plain.is_empty() {
-        let mut data = match folded.remove("data") {
-            Some(Value::Object(data)) => data,
-            _ => Map::new(),
-        };
-        for (key, value) in plain {
-            let text = value.as_str().unwrap_or_default();
-            data.insert(key.clone(), Value::String(super::formats::to_base64(text.as_bytes())));
+/// Folds a Secret's `stringData` into its `data`, as the API server stores it: in base64, over what `data` has under the
+/// same key. Where a text is none, both stay as they are, so that nothing is lost and admission can refuse it.
+pub fn fold_string_data(secret: &mut Map<String, Value>) {
+    let foldable = match (secret.get("stringData"), secret.get("data")) {
+        (Some(Value::Null), _) => true,
+        (Some(Value::Object(texts)), None | Some(Value::Null | Value::Object(_))) => {
+            texts.values().all(|value| value.is_string() || value.is_null())
         }
-        folded.insert("data".to_owned(), Value::Object(data));
+        _ => false,
+    };
+    if !foldable {
+        return;
     }
-    Cow::Owned(Value::Object(folded))
+    let Some(Value::Object(texts)) = secret.remove("stringData") else { return };
+    let data = secret.entry("data").or_insert(Value::Null);
+    if data.is_null() {
+        *data = Value::Object(Map::new());
+    }
+    let Value::Object(data) = data else { return };
+    for (key, text) in texts {
+        if let Value::String(text) = text {
+            data.insert(key, base64::encode(text.as_bytes()).into());
+        }
+    }
 }

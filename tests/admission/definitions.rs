@@ -1,7 +1,7 @@
 use holdfast::admission;
 use serde_json::json;
 
-use crate::support::{check, live, refusals, set, short, spec};
+use crate::support::{check, live, refusals, set, short, spec, warnings};
 
 const CRD: &str = "apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -58,4 +58,26 @@ fn objects_of_a_broken_definition_have_no_fault_of_their_own() {
     let unreadable = format!("{}bad: [\n", CRD.replace("TYPE", "integer"));
     let rejection = check(&spec(), &[("crd.yaml", &unreadable), ("w.yaml", WIDGET)]).unwrap_err();
     assert_eq!(rejection.faults().map(|f| f.rule.as_str()).collect::<Vec<_>>(), ["yaml-syntax"]);
+}
+
+#[test]
+fn the_status_of_a_custom_resource_is_the_authors_unless_its_definition_has_that_subresource() {
+    let plain = CRD.replace("TYPE", "integer").replace(
+        "          spec:",
+        "          status: {type: object, properties: {phase: {type: string}}}\n          spec:",
+    );
+    let with_subresource = plain.replace("    storage: true\n", "    storage: true\n    subresources: {status: {}}\n");
+    let widget = format!("{WIDGET}status: {{phase: \"on\"}}\n");
+    let declared = |crd: &str| {
+        let set = check(&spec(), &[("crd.yaml", crd), ("w.yaml", &widget)]).unwrap();
+        let widget = set.manifests().iter().find(|c| c.id().kind == "Widget").unwrap();
+        (widget.declared().get("status").cloned(), warnings(&set))
+    };
+    assert_eq!(declared(&plain), (Some(json!({"phase": "on"})), Vec::new()));
+    assert_eq!(declared(&with_subresource), (None, vec!["server-owned-field /status".to_owned()]));
+    // A field like any other is judged like any other.
+    let wrong = widget.replace("\"on\"", "7");
+    let rejection = check(&spec(), &[("crd.yaml", &plain), ("w.yaml", &wrong)]).unwrap_err();
+    assert_eq!(rejection.faults().map(short).collect::<Vec<_>>(), ["5 type-mismatch /status/phase"]);
+    assert!(check(&spec(), &[("crd.yaml", &with_subresource), ("w.yaml", &wrong)]).is_ok());
 }

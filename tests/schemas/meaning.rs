@@ -94,7 +94,13 @@ fn a_crd_means_the_same_without_what_the_server_drops() {
 
 #[test]
 fn string_data_is_data() {
-    let folded = |v: &serde_json::Value| meaning::fold_string_data(v).into_owned();
+    let folded = |v: &serde_json::Value| {
+        let mut secret = v.as_object().unwrap().clone();
+        meaning::fold_string_data(&mut secret);
+        serde_json::Value::Object(secret)
+    };
+    let odd = json!({"kind": "Secret", "data": {"k": "eA=="}, "stringData": {"k": 7}});
+    assert_eq!(folded(&odd), odd, "what is no text is not lost");
     let plain = json!({"kind": "Secret", "data": {"user": "b2xk", "k": "eA=="}, "stringData": {"user": "app", "e": "", "f": "ab"}});
     assert_eq!(folded(&plain), json!({"kind": "Secret", "data": {"user": "YXBw", "k": "eA==", "e": "", "f": "YWI="}}));
     let same = json!({"kind": "Secret", "data": {"user": "YXBw"}});

@@ -102,7 +102,8 @@ pub(super) const RULES: &[RuleDoc] = &[
         "server-owned-field",
         "What the server writes is left out of what is declared.",
         "Exported objects carry status, uid, resourceVersion, managedFields and the like. They are dropped, with a \
-         warning: take them out of the file.",
+         warning: take them out of the file. The status of a custom resource whose definition has no status subresource is \
+         the author's, and kept.",
         "metadata: {name: web, uid: 8f1c..., resourceVersion: \"77\"}",
     ),
     rule(

@@ -7,8 +7,9 @@ use crate::base::fault::RuleId;
 use crate::base::pointer::Pointer;
 use crate::base::resource::GroupVersionKind;
 use crate::base::text::escape;
-use crate::manifest::{TEMPLATE_HINT, looks_like_template};
-use crate::schema::{KindSchema, names};
+use crate::manifest::rules::SERVER_OWNED;
+use crate::manifest::{Document, TEMPLATE_HINT, looks_like_template};
+use crate::schema::{KindSchema, Origin, names};
 
 const NOT_A_MANIFEST: RuleId = RuleId::new("not-a-manifest");
 /// An object that the control plane would name.
@@ -39,6 +40,22 @@ pub(in crate::admission) fn kind_of(object: &Value, findings: &mut Findings) -> 
             None
         }
     }
+}
+
+/// Puts the `status` back where its definition has no such subresource: there it is a field like any other, and the API server
+/// takes it from whoever writes the object. Anywhere else it is the server's, and left out.
+pub(in crate::admission) fn status(document: &mut Document, schema: &KindSchema, findings: &mut Findings) {
+    let Some(status) = document.status.take() else { return };
+    let path = Pointer::of(["status"]);
+    if schema.origin == Origin::Crd && !schema.has_status {
+        if let Value::Object(object) = &mut document.value {
+            object.insert("status".to_owned(), *status);
+        }
+        return;
+    }
+    document.surprising.retain(|surprise| !surprise.pointer.is_within(&path));
+    let text = format!("{path} is the server's to write: it is left out");
+    findings.warn(Finding::new(SERVER_OWNED, path, text));
 }
 
 /// Whether objects of the kind can be declared at all.

@@ -13,6 +13,7 @@ use git2::{
     RemoteUpdateFlags, Repository,
 };
 
+use crate::base::base64;
 use crate::base::progress::Progress;
 
 use super::super::limits::Limits;
@@ -227,8 +228,5 @@ impl Job {
 
 /// A host's key as ssh shows it.
 fn fingerprint(host: &str, hash: &[u8; 32]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let bit = |n: usize| usize::from(hash.get(n / 8).is_some_and(|byte| byte >> (7 - n % 8) & 1 == 1));
-    let digits = (0..43).map(|digit| (0..6).fold(0, |sum, n| sum * 2 + bit(digit * 6 + n)));
-    format!("{host} has the key SHA256:{}", digits.map(|digit| char::from(DIGITS[digit])).collect::<String>())
+    format!("{host} has the key SHA256:{}", base64::encode(hash).trim_end_matches('='))
 }

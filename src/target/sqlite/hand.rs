@@ -225,8 +225,10 @@ impl<'w> Work<'w> {
         object: &Value,
         old: Option<&Value>,
     ) -> Result<Value, TargetError> {
-        let mut new =
-            if sensitive::is_secret(object) { meaning::fold_string_data(object).into_owned() } else { object.clone() };
+        let mut new = object.clone();
+        if let (true, Some(map)) = (sensitive::is_secret(object), new.as_object_mut()) {
+            meaning::fold_string_data(map);
+        }
         if schema.has_status
             && new.get("status").is_none()
             && let (Some(status), Some(map)) = (old.and_then(|old| old.get("status")), new.as_object_mut())

@@ -2,8 +2,8 @@
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Writes base64.
-pub(super) fn encode(bytes: &[u8]) -> String {
+/// Writes it.
+pub fn encode(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or_default());
@@ -17,8 +17,8 @@ pub(super) fn encode(bytes: &[u8]) -> String {
     out
 }
 
-/// Reads base64; line ends are passed over. `None` if it is none.
-pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+/// Reads it; line ends are passed over. `None` if it is none.
+pub fn decode(text: &str) -> Option<Vec<u8>> {
     let mut digits: Vec<u8> = text.bytes().filter(|b| !matches!(b, b'\r' | b'\n')).collect();
     if !digits.len().is_multiple_of(4) {
         return None;
@@ -41,7 +41,7 @@ pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Whether [`encode`] would write it so, but for bits of the last digit that carry nothing.
-pub(super) fn is_canonical(text: &str) -> bool {
+pub fn is_canonical(text: &str) -> bool {
     text.len().is_multiple_of(4) && !text.ends_with('=') && text.bytes().all(|b| digit(b).is_some())
 }
 

@@ -1,8 +1,8 @@
-//! Places where a process can be made to die, for crash tests: compiled always, so that what is tested is what is shipped.
+//! Places where a process can be made to die or to wait, for crash tests: compiled always, so that what is tested is what is shipped.
 //!
 //! Nothing happens unless the command line armed one at its start. Not armed, a place costs one relaxed load.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Every place, in the order in which an apply on the embedded target meets them.
 pub const NAMES: [&str; 11] = [
@@ -49,21 +49,33 @@ pub struct UnknownFailpoint(String);
 
 /// The armed place as its index in [`NAMES`] plus one; 0 for none.
 static ARMED: AtomicUsize = AtomicUsize::new(0);
+/// Whether it stops there, and doesn't abort.
+static STOPS: AtomicBool = AtomicBool::new(false);
 /// How many times it may still be passed.
 static PASSES: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes the process abort when it comes to a place for the `nth` time (from 1).
+/// What the process does at the place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// It aborts.
+    Abort,
+    /// It stops until somebody lets it go on (`kill -CONT`), so that something can happen meanwhile.
+    Stop,
+}
+
+/// Arms a place, which the process comes to for the `nth` time (from 1).
 ///
 /// # Errors
 /// If no place has that name.
-pub fn arm(name: &str, nth: usize) -> Result<(), UnknownFailpoint> {
+pub fn arm(name: &str, nth: usize, act: Act) -> Result<(), UnknownFailpoint> {
     let index = NAMES.iter().position(|n| *n == name).ok_or_else(|| UnknownFailpoint(name.to_owned()))?;
+    STOPS.store(act == Act::Stop, Ordering::SeqCst);
     PASSES.store(nth.saturating_sub(1), Ordering::SeqCst);
     ARMED.store(index + 1, Ordering::SeqCst);
     Ok(())
 }
 
-/// A place. Aborts the process if it is armed.
+/// A place. Aborts or stops the process if it is armed.
 #[inline]
 pub fn hit(name: &'static str) {
     let armed = ARMED.load(Ordering::Relaxed);
@@ -79,6 +91,11 @@ fn reached(armed: usize, name: &'static str) {
     }
     let passed = PASSES.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
     if passed.is_err() {
-        std::process::abort();
+        if !STOPS.load(Ordering::SeqCst) {
+            std::process::abort();
+        }
+        ARMED.store(0, Ordering::SeqCst);
+        // Where that can't be done the test that waits for it fails.
+        let _ = signal_hook::low_level::raise(signal_hook::consts::SIGSTOP);
     }
 }

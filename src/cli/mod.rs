@@ -40,7 +40,8 @@ pub fn main() -> ExitCode {
     panics::guard(run).unwrap_or_else(|failure| output.stop(&failure.into())).code()
 }
 
-/// `HOLDFAST_FAILPOINT`, for crash tests: `list` prints the places, `NAME:N` makes the process die at the n-th passing.
+/// `HOLDFAST_FAILPOINT`, for crash tests: `list` prints the places, `NAME:N` makes the process die at the n-th passing,
+/// `NAME:N:stop` makes it stop there until it is let go on.
 fn failpoint(asked: &str) -> Option<Exit> {
     if asked == "list" {
         let names = failpoint::NAMES.join("\n") + "\n";
@@ -48,8 +49,12 @@ fn failpoint(asked: &str) -> Option<Exit> {
         let _ = std::io::stdout().lock().write_all(names.as_bytes());
         return Some(Exit::Done);
     }
+    let (asked, act) = match asked.strip_suffix(":stop") {
+        Some(asked) => (asked, failpoint::Act::Stop),
+        None => (asked, failpoint::Act::Abort),
+    };
     let (name, nth) = asked.split_once(':').unwrap_or((asked, "1"));
-    let armed = nth.parse().ok().and_then(|nth| failpoint::arm(name, nth).ok());
+    let armed = nth.parse().ok().and_then(|nth| failpoint::arm(name, nth, act).ok());
     // A crash test that doesn't crash would prove nothing.
     if armed.is_none() { Some(Exit::Usage) } else { None }
 }

@@ -127,7 +127,7 @@ fn child_that_applies() {
     let target = Embedded::open(Path::new("db/cp.db"), options(Access::Write)).unwrap();
     let mut shop = Shop::new(&target, "shop");
     if let Some(name) = task["failpoint"].as_str() {
-        failpoint::arm(name, usize::try_from(task["nth"].as_u64().unwrap()).unwrap()).unwrap();
+        failpoint::arm(name, usize::try_from(task["nth"].as_u64().unwrap()).unwrap(), failpoint::Act::Abort).unwrap();
     }
     println!("ready");
     second(&target, &mut shop);
@@ -151,7 +151,7 @@ fn a_crash_while_the_store_is_made_leaves_none_or_a_whole_one() {
 #[ignore = "a child of another test"]
 fn child_that_makes_a_store() {
     let Some(task) = task() else { return };
-    failpoint::arm(task["failpoint"].as_str().unwrap(), 1).unwrap();
+    failpoint::arm(task["failpoint"].as_str().unwrap(), 1, failpoint::Act::Abort).unwrap();
     let _ = Embedded::open(
         Path::new("db/cp.db"),
         holdfast::target::sqlite::Options {
@@ -164,5 +164,5 @@ fn child_that_makes_a_store() {
 
 #[test]
 fn a_failpoint_of_no_name_is_refused() {
-    assert!(failpoint::arm("nowhere", 1).is_err());
+    assert!(failpoint::arm("nowhere", 1, failpoint::Act::Abort).is_err());
 }

@@ -10,6 +10,7 @@ mod https;
 mod lab;
 mod ssh;
 mod terminal;
+mod unknown;
 
 use std::process::{Command, ExitCode, Stdio};
 
@@ -45,7 +46,10 @@ pub fn needs_program(program: &str, arguments: &[&str]) -> Option<String> {
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = [ssh::trials(), https::trials(), disks::trials(), terminal::trials()].into_iter().flatten().collect();
+    let trials = [ssh::trials(), https::trials(), disks::trials(), terminal::trials(), unknown::trials()]
+        .into_iter()
+        .flatten()
+        .collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     println!(
         "machine: {} passed, {} failed, {} skipped",

@@ -320,6 +320,41 @@ fn sensitive_values_are_in_no_output_plan_file_or_log_of_what_is_planned_and_app
     println!("secrets: {} marked values, {} commands", watch.marks.planted.len(), watch.said);
 }
 
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// A ConfigMap with annotations that hold a copy of a Secret in clear.
+fn copied(marks: &mut Marks, place: &str, annotations: impl Fn(&str) -> String) -> String {
+    let value = marks.plant(&format!("a copy {place}"));
+    let copy = json!({"apiVersion": "v1", "kind": "Secret", "stringData": {"k": value}}).to_string();
+    let annotations = annotations(&copy);
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  annotations:\n{annotations}")
+}
+
+#[test]
+fn a_copy_that_kubectl_keeps_in_a_manifest_is_left_out_and_shown_nowhere() {
+    let mut watch = Watch::new();
+    let repo = watch.lab.repo("repo");
+    watch.lab.configure(&[repo.source("shop", SPEC)]);
+    repo.write("namespace.yaml", NAMESPACE);
+    for round in ["one", "two"] {
+        let text =
+            copied(&mut watch.marks, round, |copy| format!("    {LAST_APPLIED}: '{copy}'\n    round: {round}\n"));
+        repo.write("c.yaml", text);
+        let secret = copied(&mut watch.marks, &format!("{round} of a Secret"), |copy| {
+            format!("    {LAST_APPLIED}: |\n      {copy}\n")
+        });
+        repo.write("secret.yaml", secret.replace("kind: ConfigMap", "kind: Secret"));
+        repo.commit(round);
+        watch.look();
+        let plan = watch.run(&["plan", "-o", "json"]).json();
+        assert!(plan["warnings"].to_string().contains("last-applied-configuration"), "{plan:#}");
+        watch.run(&["apply", "-v", "--yes"]).ok();
+        watch.look_back(&["ConfigMap/shop/c", "Secret/shop/c"]);
+        let live = watch.lab.live("ConfigMap/shop/c").unwrap();
+        assert_eq!(live["metadata"]["annotations"].get(LAST_APPLIED), None);
+    }
+}
+
 #[test]
 fn sensitive_values_are_in_no_refusal() {
     let mut watch = Watch::new();
@@ -350,6 +385,22 @@ fn sensitive_values_are_in_no_refusal() {
         ("unknown-field", pod(format!("    env:\n    - {{name: TOKEN, valeu: {}}}\n", m.plant("env misspelt")))),
         ("type-mismatch", pod(format!("    args: [[\"--password={}\"]]\n", m.plant("args nested")))),
         ("type-mismatch", pod(format!("    args: \"--password={}\"\n", m.plant("args a text")))),
+        // A copy that kubectl keeps, with a Secret in clear in it, in a manifest of another kind.
+        ("duplicate-key", copied(m, "twice", |copy| format!("    {LAST_APPLIED}: '{copy}'\n    {LAST_APPLIED}: x\n"))),
+        ("yaml-syntax", copied(m, "an open quote", |copy| format!("    {LAST_APPLIED}: '{copy}\n"))),
+        ("yaml-syntax", copied(m, "a bad indent", |copy| format!("    {LAST_APPLIED}: |\n      {copy}\n   {copy}\n"))),
+        ("yaml-syntax", copied(m, "after its end", |copy| format!("    {LAST_APPLIED}: '{copy}' x\n"))),
+        ("type-mismatch", copied(m, "beside another", |copy| format!("    {LAST_APPLIED}: '{copy}'\n    b: 7\n"))),
+        ("unknown-field", copied(m, "before another", |copy| format!("    {LAST_APPLIED}: '{copy}'\nspecc: 7\n"))),
+        ("type-mismatch", copied(m, "on one line", |copy| format!("    {{{LAST_APPLIED}: '{copy}', b: 7}}\n"))),
+        (
+            "type-mismatch",
+            format!(
+                "apiVersion: v1\nkind: SecretList\nitems:\n- metadata: {{name: keys}}\n  stringData: {{a: [{}]}}\n",
+                m.plant("a list of Secrets")
+            ),
+        ),
+        ("yaml-syntax", secret(format!("stringData:\n  a: |\n    x\n   {}\n", m.plant("a block's bad indent")))),
         (
             "type-mismatch",
             format!(

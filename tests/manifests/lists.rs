@@ -155,7 +155,7 @@ fn places_count_in_the_file_not_in_the_document() {
 
 #[test]
 fn json_documents_follow_each_other() {
-    let text = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}\n {\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\n  \"metadata\":{\"name\":\"b\\ud83d\\ude00\"},\"status\":{}}";
+    let text = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}\n {\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\n  \"metadata\":{\"name\":\"b\\ud83d\\ude00\",\"uid\":\"x\"}}";
     let reading = read_bytes("a.json", text.as_bytes());
     assert_eq!(names(&reading), ["a", "b😀"]);
     let document = &reading.documents[1];

@@ -94,9 +94,12 @@ impl Progress for Notes {
     }
 }
 
+/// What it is called, and how it is done.
+type Damage<'a> = (&'a str, &'a dyn Fn(&Closed));
+
 #[test]
 fn a_damaged_mirror_is_moved_aside_and_fetched_anew_and_that_is_said() {
-    let damages: [(&str, &dyn Fn(&Closed)); 6] = [
+    let damages: [Damage<'_>; 6] = [
         ("an index that was changed", &|closed| {
             let index = closed.files("idx").remove(0);
             let mut bytes = fs::read(&index).unwrap();

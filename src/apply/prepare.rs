@@ -15,10 +15,11 @@ use super::rules::SOURCE_BINDING;
 use crate::admission::{self, CheckedSet, Rejection};
 use crate::base::clock::Moment;
 use crate::base::fault::{Class, Fault, Warning};
-use crate::base::ids::{SourceId, SourceName, TargetIdentity};
+use crate::base::ids::{CommitId, SourceId, SourceName, TargetIdentity};
 use crate::base::progress::Progress;
 use crate::base::resource::ResourceId;
 use crate::inventory::{Emergency, Inventory, Pin, SourceRecord};
+use crate::plan::binding::STALE_PLAN;
 use crate::plan::document::{Purpose, Waiver};
 use crate::plan::{CommitFacts, Draft, Grants, OtherSource, SealedPlan, SourceInput, draft};
 use crate::source::refs::RefSpec;
@@ -191,6 +192,9 @@ impl<'a> Prepared<'a> {
             if let (true, Some(record)) = (rebinds && !self.grants.allows_source(&read.spec.name), record) {
                 rejection.push(rebound(read, record));
             }
+            if let Some(record) = record.filter(|r| self.purpose == Purpose::Rebuild && r.commit != read.commit) {
+                rejection.push(not_applied(record, &read.commit));
+            }
             let facts = read.facts(record.map(|r| &r.commit));
             match facts {
                 Ok(facts) => inputs.push(SourceInput {
@@ -317,6 +321,13 @@ pub fn source_id(target: &TargetIdentity, name: &SourceName, known: &[SourceReco
         }
         earlier += 1;
     }
+}
+
+/// A rebuild says nothing new of git: it is of the applied commit, and of no other.
+fn not_applied(record: &SourceRecord, commit: &CommitId) -> Fault {
+    let (name, applied) = (&record.name, &record.commit);
+    let text = format!("a rebuild of Source {name} is of its applied commit, which is {applied} and not {commit}");
+    Fault::new(STALE_PLAN, text).hint("make the plan again")
 }
 
 fn rebound(read: &SourceRead<'_>, record: &SourceRecord) -> Fault {

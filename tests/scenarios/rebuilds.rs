@@ -91,6 +91,26 @@ fn a_rebuild_takes_back_what_bears_the_mark_and_writes_no_object() {
 }
 
 #[test]
+fn a_saved_rebuild_is_of_the_applied_commit_alone() {
+    let (lab, repo) = lab();
+    restore(&lab, "one", "1");
+    let out = lab.path().join("web.plan.json");
+    let path = out.to_str().unwrap();
+    lab.run(&["source", "rebuild", "web", "--out", path]).ok();
+    // Another commit is applied meanwhile, though it changes no row.
+    lab.run(&["source", "rebuild", "web", "--yes"]).ok();
+    repo.commit("nothing");
+    lab.apply(&[]);
+    let before = lab.run(&["source", "list", "-o", "json"]).ok().stdout;
+    let refused = lab.run(&["apply", path, "-o", "json"]).exits(4).json();
+    assert!(refused["refusals"].as_array().unwrap().iter().any(|r| r["rule"] == "stale-plan"), "{refused:#}");
+    assert_eq!(lab.run(&["source", "list", "-o", "json"]).ok().stdout, before);
+    // Nor is it taken by a plan at another commit, asked for by --ref or not.
+    lab.run(&["source", "rebuild", "web", "--yes", "--ref", "main"]).ok();
+    assert_eq!(lab.run(&["source", "list", "-o", "json"]).ok().json()["sources"][0]["objects"], 4);
+}
+
+#[test]
 fn a_rebuild_takes_back_what_left_git_too_and_all_of_a_source_that_the_target_forgot() {
     let (lab, repo) = lab();
     restore(&lab, "one", "1");

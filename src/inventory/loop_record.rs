@@ -35,7 +35,8 @@ pub struct LoopRefusal {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopWaiting {
-    /// `reviewed` (a person applies), `never`, `rewind`, `paused`, `drift` (it is warned of alone).
+    /// `reviewed` (a person applies), `never`, `rewind`, `paused`, `unmerged`, `drift` (it is warned of alone), `emergency` (changes of a
+    /// pause are left alone).
     pub reason: String,
     /// The commit that waits.
     pub commit: CommitId,

@@ -203,7 +203,7 @@ impl Engine {
             let facts = facts(spec, &prepared, sealed.document(), view, reader.as_ref(), now)?;
             let sealed = match decide(&facts) {
                 Decision::Nothing => {
-                    memory.fine();
+                    self.nothing(spec, memory, sealed.document(), commit);
                     return Ok(Pursued::Done);
                 }
                 Decision::Wait(reason) => {
@@ -405,6 +405,23 @@ impl Engine {
         let level = if self.slot(&spec.name).told { Level::Debug } else { Level::Error };
         self.update(&spec.name, |slot| slot.told = true);
         self.tell(&self.line(level, "refused", spec, format!("still {text}")).commit(Some(commit)));
+    }
+
+    /// There is nothing to do but what is left alone.
+    fn nothing(&self, spec: &SourceSpec, memory: &mut Memory, plan: &PlanDocument, commit: &CommitId) {
+        let of_changes = plan.changes.iter().flat_map(|change| &change.warnings);
+        let pending = plan.warnings.iter().chain(of_changes).filter(|w| w.rule == "emergency-pending").count();
+        if pending == 0 {
+            return memory.fine();
+        }
+        let news = memory.waits("emergency", commit, Some(&plan.plan_id), self.now());
+        let text = format!(
+            "{pending} fields or objects were changed by hand in a pause: they are left alone until they are in git, or given \
+             up with holdfast source resume {} --revert",
+            spec.name
+        );
+        let line = self.line(if news { Level::Warn } else { Level::Debug }, "drift", spec, text).commit(Some(commit));
+        self.tell(&line.with("reason", json!("emergency")).with("pending", json!(pending)));
     }
 
     fn waits(&self, spec: &SourceSpec, memory: &mut Memory, reason: &str, plan: &PlanDocument) {

@@ -88,13 +88,35 @@ impl Holdfast {
         self.home.join("target/control-plane.db")
     }
 
-    fn command(&self) -> Command {
+    pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
         command.current_dir(&self.home).env_clear();
         command.env("HOME", &self.home).env("XDG_CACHE_HOME", self.home.join("cache")).env("NO_COLOR", "1");
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command
+    }
+
+    /// Sets the interval of the loop.
+    pub fn looks_every(&self, interval: &str) {
+        let path = self.home.join("holdfast.yaml");
+        let text = std::fs::read_to_string(&path).expect("a file");
+        let text = text.replacen("  ref: main\n", &format!("  ref: main\n  interval: {interval}\n"), 1);
+        std::fs::write(path, text).expect("a file");
+    }
+
+    /// The CPU time of a plan on a target that has nothing yet.
+    pub fn cold_cpu(&self) -> Duration {
+        let mut all: Vec<Duration> = (0..5)
+            .map(|_| {
+                self.forget_target();
+                crate::standing::cpu_of(
+                    self.command().args(["plan", "-q", "--out"]).arg(self.home.join("bench.plan.json")),
+                )
+            })
+            .collect();
+        all.sort();
+        all[2]
     }
 
     /// Fills the mirror.

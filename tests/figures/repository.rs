@@ -38,6 +38,16 @@ impl Repository {
     }
 }
 
+impl Repository {
+    /// Commits another image in one of the files.
+    pub fn commit_one_file(&self, n: usize) {
+        let path = self.folder.join("deploy/app-00007.yaml");
+        let text = std::fs::read_to_string(&path).expect("a file");
+        std::fs::write(&path, text.replacen("replicas: ", &format!("replicas: {}", n + 1), 1)).expect("a file");
+        git(&self.folder, &["-c", "user.name=bench", "-c", "user.email=bench@example.com", "commit", "-qam", "one"]);
+    }
+}
+
 fn git(folder: &Path, args: &[&str]) {
     let status = Command::new("git").args(args).current_dir(folder).status().expect("git");
     assert!(status.success(), "git {args:?}");

@@ -11,6 +11,7 @@ mod export_drift;
 mod faults;
 mod handover;
 mod hold;
+mod hold_crash;
 mod lab;
 mod limits;
 mod mirrors;

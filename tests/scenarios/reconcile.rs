@@ -189,6 +189,8 @@ fn an_emergency_change_survives_while_paused_and_the_drift_is_told() {
     shop.tick();
     shop.lab.run(&["source", "pause", "shop", "--reason", "incident 7"]).ok();
     shop.by_hand("a", "emergency");
+    let told = shop.tick();
+    assert_eq!(events(&told, "drift")[0]["reason"], "emergency", "{told:?}");
     shop.commit("b.yaml", &config("b", "1"));
     let lines = shop.tick();
     assert!(!events(&lines, "drift").is_empty() || !events(&lines, "waiting").is_empty(), "{lines:?}");

@@ -82,7 +82,7 @@ pub(crate) fn pin(
     let reason = held.reason(hold)?;
     let now = held.session.now();
     let until = until(hold.until.as_deref(), now)?;
-    let applied = held.applied()?;
+    let (named, applied) = (commit.is_some(), held.applied()?);
     let commit = match (commit, applied) {
         (None, None) => {
             return Err(Failure::refused(format!("Source {} was never applied: name the commit", held.name)).into());
@@ -97,10 +97,18 @@ pub(crate) fn pin(
             commit
         }
     };
-    let pin = Pin { commit: commit.clone(), by: held.actor.clone(), reason: reason.clone(), at: now, until };
-    let what = format!("at {}, {}", commit.short(), ended(until));
-    let details = json!({"reason": reason, "commit": commit});
-    let after = held.change("pin", &what, details, now, |was| Controls { pin: Some(pin.clone()), ..was })?;
+    let mut commit = commit;
+    let after = loop {
+        let pin = Pin { commit: commit.clone(), by: held.actor.clone(), reason: reason.clone(), at: now, until };
+        let what = format!("at {}, {}", commit.short(), ended(until));
+        let details = json!({"reason": reason, "commit": commit});
+        let after = held.change("pin", &what, details, now, |was| Controls { pin: Some(pin.clone()), ..was })?;
+        match held.applied()?.filter(|applied| !named && *applied != commit) {
+            // Another commit was applied meanwhile, before the pin was there; none can be any more.
+            Some(applied) => commit = applied,
+            None => break after,
+        }
+    };
     held.say(&format!("Source {} is pinned to commit {commit}, {}.", held.name, ended(until)), &after)
 }
 

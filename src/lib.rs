@@ -25,7 +25,7 @@
 //! | [`plan::Draft`] | the pure diff, with order and ownership | [`plan::draft`] |
 //! | [`plan::Plan`] | the Draft passed the rules that need a live object | [`admission::judge`] |
 //! | [`plan::SealedPlan`] | an independent lint found no broken promise; it has its PlanId | [`plan::Plan::seal`] |
-//! | [`apply::Transaction`] | the writer's lock is held and a plan made anew inside it is the reviewed one | [`apply::Transaction::begin`] |
+//! | [`apply::Transaction`] | the writer's lock is held, and the reviewed plan is what would be planned inside it | [`apply::Transaction::begin`] |
 //! | [`apply::Receipt`] | it was committed | [`apply::Transaction::commit`] |
 //!
 //! **Architecture invariant:** what was not checked can't be planned, what is not sealed can't be applied, a transaction

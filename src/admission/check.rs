@@ -2,6 +2,7 @@
 
 mod again;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -20,7 +21,7 @@ use crate::base::progress::{Counter, NoProgress, Progress, Stage};
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::base::sensitive;
 use crate::manifest::{Document, ManifestSet};
-use crate::merge::FieldSet;
+use crate::merge::DeclaredFields;
 use crate::plan::document::Waiver;
 use crate::schema::{self, KindSchema};
 use crate::source::spec::SourceSpec;
@@ -118,10 +119,11 @@ pub fn check_telling(
             manifests.par_sort_unstable_by(|a, b| a.id.cmp(&b.id));
             let autoscalers = autoscalers(&manifests);
             let catalog = kinds.into_catalog();
-            Ok(CheckedSet { manifests, autoscalers, warnings, catalog, waived, quotes, policies, memory })
+            let places = places(&manifests);
+            Ok(CheckedSet { manifests, places, autoscalers, warnings, catalog, waived, quotes, policies, memory })
         }
         _ => {
-            ids.extend(manifests.into_iter().map(|checked| checked.id));
+            ids.extend(manifests.into_iter().map(|checked| Arc::unwrap_or_clone(checked.id)));
             let mut rejection = Rejection::new();
             rejection.quoted(faults, &quotes);
             rejection.warn(warnings);
@@ -129,6 +131,11 @@ pub fn check_telling(
             Err(rejection)
         }
     }
+}
+
+/// Where each of them stands.
+fn places(manifests: &[Checked]) -> HashMap<Arc<ResourceId>, usize> {
+    manifests.iter().enumerate().map(|(place, checked)| (Arc::clone(&checked.id), place)).collect()
 }
 
 /// Which manifests are autoscalers.
@@ -280,13 +287,14 @@ impl Judge<'_> {
             return self.failed(&document, Some(id), findings, said.waived);
         }
         let (digest, has_sensitive) = declared::digest(&value, patterns);
-        let fields = FieldSet::of_object(schema.root(), &value);
+        let declared = Arc::new(value);
+        let fields = DeclaredFields::of(Arc::clone(&schema), Arc::clone(&declared));
         let (_, warnings) = placed(&document, Some(&id), findings);
         let sensitive = Arc::clone(patterns);
         let checked = Checked {
-            id,
+            id: Arc::new(id),
             schema,
-            declared: Arc::new(value),
+            declared,
             document,
             wants,
             sensitive,

@@ -1,6 +1,7 @@
 //! Manifests that passed every rule that needs no live object.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -15,7 +16,7 @@ use crate::base::pointer::Pointer;
 use crate::base::resource::{GroupVersionKind, ResourceId};
 use crate::inventory::PrunePermission;
 use crate::manifest::Document;
-use crate::merge::FieldSet;
+use crate::merge::{DeclaredFields, FieldSet};
 use crate::plan::document::Waiver;
 use crate::schema::{Catalog, KindSchema};
 
@@ -43,14 +44,14 @@ pub struct Wants {
 /// One manifest that passed.
 #[derive(Debug, Clone)]
 pub struct Checked {
-    pub(super) id: ResourceId,
+    pub(super) id: Arc<ResourceId>,
     pub(super) schema: Arc<KindSchema>,
     pub(super) declared: Arc<Value>,
     pub(super) document: Document,
     pub(super) wants: Wants,
     pub(super) sensitive: Arc<[Pointer]>,
     pub(super) digest: Digest,
-    pub(super) fields: FieldSet,
+    pub(super) fields: DeclaredFields,
     pub(super) has_sensitive: bool,
     pub(super) folded: Folded,
 }
@@ -130,6 +131,11 @@ impl Checked {
         &self.fields
     }
 
+    /// The same, shared with the inventory row that is made of them.
+    pub fn shared_fields(&self) -> DeclaredFields {
+        self.fields.clone()
+    }
+
     /// Whether sensitive values are declared.
     pub fn has_sensitive(&self) -> bool {
         self.has_sensitive
@@ -150,6 +156,8 @@ impl Checked {
 #[derive(Debug, Clone)]
 pub struct CheckedSet {
     pub(super) manifests: Vec<Checked>,
+    /// Where each stands.
+    pub(super) places: HashMap<Arc<ResourceId>, usize>,
     /// Which of them are autoscalers.
     pub(super) autoscalers: Vec<usize>,
     pub(super) warnings: Vec<Warning>,
@@ -174,8 +182,7 @@ impl CheckedSet {
 
     /// The manifest of a resource.
     pub fn get(&self, id: &ResourceId) -> Option<&Checked> {
-        let index = self.manifests.binary_search_by(|checked| checked.id.cmp(id)).ok()?;
-        self.manifests.get(index)
+        self.manifests.get(*self.places.get(id)?)
     }
 
     /// What the authors should know.

@@ -1,7 +1,8 @@
 //! From Sources to a plan, and from a reviewed plan to a receipt.
 //!
-//! **Invariant:** planning is given a [`crate::target::Reader`] and no Writer. **Invariant:** an apply computes its plan
-//! anew inside the writer's own lock and goes on only if the reviewed plan's binding is the same.
+//! **Invariant:** planning is given a [`crate::target::Reader`] and no Writer. **Invariant:** an apply goes
+//! on only if the reviewed plan's binding is that of a plan made on the very state that the writer's lock holds fast: anew
+//! inside it, or before it on a revision that still stands.
 
 mod context;
 mod emergencies;

@@ -38,12 +38,14 @@ pub(crate) fn observe_telling(
     inputs: &[SourceInput<'_>],
     progress: &dyn Progress,
 ) -> Result<Observed, TargetError> {
-    let mut ids: BTreeSet<&ResourceId> = BTreeSet::new();
+    let mut ids: Vec<&ResourceId> = Vec::new();
     for input in inputs {
         ids.extend(input.set.manifests().iter().map(|c| c.id()));
         ids.extend(input.inventory.rows.keys());
     }
-    let ids: Vec<&ResourceId> = ids.into_iter().collect();
+    // Each of these runs is sorted.
+    ids.sort();
+    ids.dedup();
     let counter = Counter::begin(progress, Stage::Observation, ids.len());
     let heads = reader.heads(&ids)?;
     let bodies: Vec<&ResourceId> = ids.iter().copied().filter(|id| needs_body(id, &heads, inputs)).collect();

@@ -230,8 +230,10 @@ impl<'a> Prepared<'a> {
             Ok(plan) => plan,
             Err(rejection) => return Ok(Err(rejection)),
         };
+        let revision = reader.revision()?;
         Ok(plan
             .seal(now.rfc3339())
+            .map(|sealed| sealed.made_on(revision))
             .map_err(|broken| Rejection::of(Fault::new(admission::BROKEN_PLAN, broken.to_string()))))
     }
 

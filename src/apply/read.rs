@@ -114,11 +114,15 @@ pub(crate) fn list_source<'a>(
         }
     }
     let (commit, preview) = find(&mirror, spec, wanted).map_err(unreadable)?;
-    let checkout = mirror.checkout(&commit, &spec.path, context.fetch).map_err(|error| Rejection::of(error.fault()))?;
+    let looks = look_for_uncommitted && !matches!(wanted, Some(Wanted::Applied(_)));
+    let limits = context.fetch;
+    let (checkout, uncommitted) = rayon::join(
+        || mirror.checkout(&commit, &spec.path, limits),
+        || if looks { uncommitted(spec) } else { Vec::new() },
+    );
+    let checkout = checkout.map_err(|error| Rejection::of(error.fault()))?;
     let roots = mirror.root_commits(&commit).map_err(unreadable)?;
-    if look_for_uncommitted && !matches!(wanted, Some(Wanted::Applied(_))) {
-        warnings.extend(uncommitted(spec));
-    }
+    warnings.extend(uncommitted);
     let (counted, faults) = counted(spec, &checkout, &mut warnings)?;
     let binding = Binding {
         repository: spec.repository.normalised().to_owned(),

@@ -100,11 +100,12 @@ pub(crate) fn receipt(
         "writes": writes,
         "deletes": s.delete,
         "summary": s,
-        "changes": changes,
         "allowances": plan.allowances,
         "waivers": plan.waivers,
     });
     if let Some(map) = receipt.as_object_mut() {
+        // The macro would copy them.
+        map.insert("changes".to_owned(), Value::Array(changes));
         if unmerged {
             map.insert("unmerged".to_owned(), json!(true));
         }

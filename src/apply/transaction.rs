@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rayon::prelude::*;
 use serde_json::Value;
 
 use super::context::Context;
@@ -13,12 +14,12 @@ use super::rules::{SOURCE_MOVED, TARGET_MOVED};
 use crate::admission::Rejection;
 use crate::base::clock::Moment;
 use crate::base::fault::Fault;
-use crate::base::ids::{ApplyId, CommitId, PlanId};
+use crate::base::ids::{ApplyId, CommitId, PlanId, SourceId};
 use crate::base::progress::{Counter, Stage};
 use crate::base::resource::ResourceId;
-use crate::inventory::{OWNER_ANNOTATION, OwnerMark, Released, Row, SourceRecord};
+use crate::inventory::{OWNER_ANNOTATION, OwnerMark, Released, SourceRecord};
 use crate::plan::document::{PlanDocument, Purpose};
-use crate::plan::{Giver, Intent, RowChange, SealedPlan, SealedSource, Step, binding};
+use crate::plan::{EndedRow, Giver, Intent, Made, RowChange, SealedPlan, SealedSource, Step, binding};
 use crate::target::{Batch, Operation, Reader, SourceCommit, Staged, TargetError, Write, Writer};
 
 /// How an apply is done.
@@ -86,30 +87,53 @@ impl<'t> Transaction<'t> {
         options: ApplyOptions,
     ) -> Result<Self, ApplyError> {
         // The plan is made on a snapshot, so that others aren't held up; it counts if nobody wrote until the lock was had.
-        let (ids, revision, early) = {
+        let early = anew(context, prepared, reviewed, context.target.reader()?.as_ref(), &options)?;
+        Self::lock(context, prepared, reviewed, early, options)
+    }
+
+    /// The same for a plan that was just made here, of these same Sources: it is made anew only if the target was written
+    /// since.
+    ///
+    /// # Errors
+    /// As [`Transaction::begin`].
+    pub fn begin_at_once(
+        context: &Context<'t>,
+        prepared: &Prepared<'_>,
+        made: SealedPlan,
+        options: ApplyOptions,
+    ) -> Result<Self, ApplyError> {
+        let (reviewed, made) = made.into_parts();
+        let early = {
             let reader = context.target.reader()?;
-            check(reader.as_ref(), prepared, reviewed, &options, context.clock.now())?;
-            let early = planned(prepared, reader.as_ref(), context)?;
-            still_so(reviewed, &early, &options)?;
-            givers_held(reader.as_ref(), &early, &options, context.clock.now())?;
-            let mut ids = prepared.source_ids(reader.as_ref())?;
-            ids.extend(early.givers().into_iter().map(|at| early.outside[at].id.clone()));
-            ids.sort();
-            (ids, reader.revision()?, batch(&early, &reviewed.plan_id, &options, context.clock.now()))
+            let reader = reader.as_ref();
+            if made.revision.is_some() && reader.revision()? == made.revision {
+                check(reader, prepared, &reviewed, &options, context.clock.now())?;
+                refuse(unmerged(&reviewed, &options))?;
+                Early::of(context, prepared, (&reviewed, made, &reviewed.plan_id), reader, &options)?
+            } else {
+                anew(context, prepared, &reviewed, reader, &options)?
+            }
         };
+        Self::lock(context, prepared, &reviewed, early, options)
+    }
+
+    fn lock(
+        context: &Context<'t>,
+        prepared: &Prepared<'_>,
+        reviewed: &PlanDocument,
+        early: Early,
+        options: ApplyOptions,
+    ) -> Result<Self, ApplyError> {
+        let Early { ids, revision, batch } = early;
         // If somebody writes meanwhile this may fail by what they wrote; then the plan made inside the lock says so better.
-        let writes = early.writes.len();
-        let early = if revision.is_some() { context.target.stage(early) } else { Ok(early.into()) };
+        let writes = batch.writes.len();
+        let early = if revision.is_some() { context.target.stage(batch) } else { Ok(batch.into()) };
         let writer = context.target.writer(&ids, options.lock_timeout)?;
         let reader = writer.reader();
         let staged = if revision.is_some() && reader.revision()? == revision {
             early?
         } else {
-            check(reader, prepared, reviewed, &options, context.clock.now())?;
-            let sealed = planned(prepared, reader, context)?;
-            still_so(reviewed, &sealed, &options)?;
-            givers_held(reader, &sealed, &options, context.clock.now())?;
-            batch(&sealed, &reviewed.plan_id, &options, context.clock.now()).into()
+            anew(context, prepared, reviewed, reader, &options)?.batch.into()
         };
         Ok(Self { writer, staged, writes })
     }
@@ -131,10 +155,51 @@ impl<'t> Transaction<'t> {
     }
 }
 
-/// Whether the plan as it is now is the one that was reviewed.
-fn still_so(reviewed: &PlanDocument, now: &SealedPlan, options: &ApplyOptions) -> Result<(), ApplyError> {
-    let mut moved = binding::moved(reviewed, now.document());
-    moved.extend(unmerged(now.document(), options));
+/// What was worked out before the lock.
+struct Early {
+    /// The Sources whose records are written.
+    ids: Vec<SourceId>,
+    /// What the target's view, all of which it was worked out from, called its revision.
+    revision: Option<String>,
+    batch: Batch,
+}
+
+impl Early {
+    /// Of a plan that stands, under the name of the one that was reviewed.
+    fn of(
+        context: &Context<'_>,
+        prepared: &Prepared<'_>,
+        (document, made, reviewed): (&PlanDocument, Made, &PlanId),
+        reader: &dyn Reader,
+        options: &ApplyOptions,
+    ) -> Result<Self, ApplyError> {
+        givers_held(reader, &made, options, context.clock.now())?;
+        let mut ids = prepared.source_ids(reader)?;
+        ids.extend(made.givers().into_iter().map(|at| made.outside[at].id.clone()));
+        ids.sort();
+        let revision = made.revision.clone();
+        Ok(Self { ids, revision, batch: batch(document, made, reviewed, options, context.clock.now()) })
+    }
+}
+
+/// Plans anew, and compares with what was reviewed.
+fn anew(
+    context: &Context<'_>,
+    prepared: &Prepared<'_>,
+    reviewed: &PlanDocument,
+    reader: &dyn Reader,
+    options: &ApplyOptions,
+) -> Result<Early, ApplyError> {
+    check(reader, prepared, reviewed, options, context.clock.now())?;
+    let (now, made) = planned(prepared, reader, context)?.into_parts();
+    let mut moved = binding::moved(reviewed, &now);
+    moved.extend(unmerged(&now, options));
+    refuse(moved)?;
+    Early::of(context, prepared, (&now, made, &reviewed.plan_id), reader, options)
+}
+
+/// Refuses what moved since the plan was reviewed, if anything did.
+fn refuse(moved: Vec<Fault>) -> Result<(), ApplyError> {
     if moved.is_empty() {
         return Ok(());
     }
@@ -145,12 +210,12 @@ fn still_so(reviewed: &PlanDocument, now: &SealedPlan, options: &ApplyOptions) -
 /// A pause holds back what takes objects from the paused Source, too.
 fn givers_held(
     reader: &dyn Reader,
-    sealed: &SealedPlan,
+    made: &Made,
     options: &ApplyOptions,
     now: Moment,
 ) -> Result<(), ApplyError> {
-    let givers = sealed.givers();
-    let givers = givers.iter().map(|at| (&sealed.outside[*at].name, &sealed.outside[*at].commit));
+    let givers = made.givers();
+    let givers = givers.iter().map(|at| (&made.outside[*at].name, &made.outside[*at].commit));
     // At which commit a Source is held is its own affair.
     let paused: Vec<Hold> = holds(reader, givers, now)?.into_iter().map(|hold| Hold { pin: None, ..hold }).collect();
     let held = held(&paused, options.while_paused);
@@ -225,42 +290,42 @@ fn unmerged(plan: &PlanDocument, options: &ApplyOptions) -> Vec<Fault> {
 
 /// Everything of the apply. It bears the name of the plan that was reviewed: the report of the one that was made anew, and
 /// with it the name, may differ, and the reviewed one is used up.
-fn batch(sealed: &SealedPlan, reviewed: &PlanId, options: &ApplyOptions, at: Moment) -> Batch {
-    let document = sealed.document();
-    let mut commits: Vec<SourceCommit> = sealed
-        .sources
+fn batch(document: &PlanDocument, made: Made, reviewed: &PlanId, options: &ApplyOptions, at: Moment) -> Batch {
+    let gives = made.givers();
+    let operation = operation(&made);
+    let Made { steps, moved_rows, ended_rows, sources, outside, .. } = made;
+    let mut commits: Vec<SourceCommit> = sources
         .iter()
         .zip(&document.sources)
         .map(|(source, entry)| source_commit(source, &entry.commit, reviewed, options, at))
         .collect();
-    for (source, row) in &sealed.moved_rows {
-        commits[*source].upserts.push(row.clone());
+    for (source, row) in moved_rows {
+        commits[source].upserts.push(row);
     }
-    for ended in &sealed.ended_rows {
-        commits[ended.source].released.push(Released {
-            id: ended.id.clone(),
-            uid: ended.uid.clone(),
-            reason: ended.reason.clone(),
-            apply: options.apply.clone(),
-            at,
-        });
+    for ended in ended_rows {
+        let EndedRow { source, id, uid, reason, .. } = ended;
+        commits[source].released.push(Released { id, uid, reason, apply: options.apply.clone(), at });
     }
-    let gives = sealed.givers();
     // A Source outside the plan has its row ended and nothing else; its record stays as it is.
-    commits.extend(gives.iter().map(|at| giving(&sealed.outside[*at])));
+    commits.extend(gives.iter().map(|at| giving(&outside[*at])));
     let place = |giver| match giver {
         Giver::Planned(at) => at,
-        Giver::Outside(at) => sealed.sources.len() + gives.iter().position(|of| *of == at).unwrap_or_default(),
+        Giver::Outside(at) => sources.len() + gives.iter().position(|of| *of == at).unwrap_or_default(),
     };
-    let mut writes = Vec::new();
-    for step in &sealed.steps {
-        let owner = &sealed.sources[step.source];
-        writes.extend(write(step, owner, &options.apply));
-        if let Some(giver) = step.from {
-            commits[place(giver)].removed.push(step.id.clone());
+    let mut intents = Vec::with_capacity(steps.len());
+    for step in steps {
+        let Step { id, source, from, intent, row } = step;
+        if let Some(giver) = from {
+            commits[place(giver)].removed.push(id.clone());
         }
-        rows(step, &mut commits, &options.apply, at);
+        rows(&id, row, &mut commits[source], &options.apply, at);
+        intents.push((id, intent, source));
     }
+    let writes: Vec<Option<Write>> = intents
+        .into_par_iter()
+        .with_min_len(64)
+        .map(|(id, intent, source)| write(id, intent, &sources[source], &options.apply))
+        .collect();
     let unmerged = document.sources.iter().any(|s| s.preview);
     let mut receipt =
         receipt(document, reviewed, &options.apply, &options.actor, at, unmerged, options.reason.as_deref());
@@ -271,17 +336,17 @@ fn batch(sealed: &SealedPlan, reviewed: &PlanId, options: &ApplyOptions, at: Mom
         apply: options.apply.clone(),
         at,
         actor: options.actor.clone(),
-        operation: operation(sealed),
+        operation,
         plan: Some(reviewed.clone()),
         single_use: options.single_use,
-        writes,
+        writes: writes.into_iter().flatten().collect(),
         sources: commits,
         receipt,
     }
 }
 
-fn operation(sealed: &SealedPlan) -> Operation {
-    let any = |is: fn(Purpose) -> bool| sealed.sources.iter().any(|source| is(source.purpose));
+fn operation(made: &Made) -> Operation {
+    let any = |is: fn(Purpose) -> bool| made.sources.iter().any(|source| is(source.purpose));
     if any(Purpose::removes) {
         Operation::Remove
     } else if any(|purpose| purpose == Purpose::Rebuild) {
@@ -329,38 +394,28 @@ fn giving(record: &SourceRecord) -> SourceCommit {
     }
 }
 
-fn rows(step: &Step, commits: &mut [SourceCommit], apply: &ApplyId, at: Moment) {
-    let commit = &mut commits[step.source];
-    match &step.row {
-        RowChange::Upsert(row) => commit.upserts.push(Row::clone(row)),
-        RowChange::Remove => commit.removed.push(step.id.clone()),
-        RowChange::Release { uid, reason } => commit.released.push(Released {
-            id: step.id.clone(),
-            uid: uid.clone(),
-            reason: reason.clone(),
-            apply: apply.clone(),
-            at,
-        }),
+fn rows(id: &ResourceId, row: RowChange, commit: &mut SourceCommit, apply: &ApplyId, at: Moment) {
+    match row {
+        RowChange::Upsert(row) => commit.upserts.push(*row),
+        RowChange::Remove => commit.removed.push(id.clone()),
+        RowChange::Release { uid, reason } => {
+            commit.released.push(Released { id: id.clone(), uid, reason, apply: apply.clone(), at });
+        }
         RowChange::Stay => {}
     }
 }
 
-fn write(step: &Step, owner: &SealedSource, apply: &ApplyId) -> Option<Write> {
-    let id = step.id.clone();
-    let marked = |declared: &Arc<Value>| mark(Value::clone(declared), owner, &step.id, apply);
-    Some(match &step.intent {
+fn write(id: ResourceId, intent: Intent, owner: &SealedSource, apply: &ApplyId) -> Option<Write> {
+    let marked = |id: &ResourceId, declared: Arc<Value>| mark(Arc::unwrap_or_clone(declared), owner, id, apply);
+    Some(match intent {
         Intent::Nothing => return None,
-        Intent::Create { declared } => Write::Create { id, declared: marked(declared) },
-        Intent::Apply { uid, version, declared } => {
-            Write::Apply { id, uid: uid.clone(), version: version.clone(), declared: marked(declared) }
-        }
+        Intent::Create { declared } => Write::Create { declared: marked(&id, declared), id },
+        Intent::Apply { uid, version, declared } => Write::Apply { declared: marked(&id, declared), id, uid, version },
         Intent::Replace { uid, version, declared } => {
-            Write::Replace { id, uid: uid.clone(), version: version.clone(), declared: marked(declared) }
+            Write::Replace { declared: marked(&id, declared), id, uid, version }
         }
-        Intent::Unmark { uid, version } => Write::Unmark { id, uid: uid.clone(), version: version.clone() },
-        Intent::Delete { warrant, version, cascade } => {
-            Write::Delete { warrant: warrant.clone(), version: version.clone(), cascade: cascade.clone() }
-        }
+        Intent::Unmark { uid, version } => Write::Unmark { id, uid, version },
+        Intent::Delete { warrant, version, cascade } => Write::Delete { warrant, version, cascade },
     })
 }
 

@@ -12,6 +12,22 @@ pub fn sha256(bytes: &[u8]) -> Digest {
     hex(Sha256::digest(bytes).as_slice())
 }
 
+/// A SHA-256 that is taken piece by piece.
+#[derive(Default)]
+pub struct Hasher(Sha256);
+
+impl Hasher {
+    /// Takes in the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of all bytes.
+    pub fn finish(self) -> Digest {
+        hex(self.0.finalize().as_slice())
+    }
+}
+
 /// The SHA-256 of a value in canonical form.
 pub fn of_value(value: &Value) -> Digest {
     let mut out = Vec::with_capacity(512);

@@ -79,15 +79,12 @@ fn containers(value: &Value, at: &mut Pointer, depth: usize, found: &mut Vec<Poi
     }
     match value {
         Value::Object(map) => {
-            if let Some(Value::Array(env)) = map.get("env") {
-                environment(env, at, found);
-            }
-            for field in ["args", "command"] {
-                if let Some(Value::Array(args)) = map.get(field) {
-                    arguments(args, field, at, found);
-                }
-            }
             for (key, below) in map {
+                match (key.as_str(), below) {
+                    ("env", Value::Array(env)) => environment(env, at, found),
+                    (field @ ("args" | "command"), Value::Array(args)) => arguments(args, field, at, found),
+                    _ => {}
+                }
                 if below.is_object() || below.is_array() {
                     at.push_key(key);
                     containers(below, at, depth + 1, found);

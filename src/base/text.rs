@@ -50,7 +50,8 @@ fn escape_but(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
 pub fn escape_json(json: &str) -> Cow<'_, str> {
     // Below 0x80 a JSON writer has escaped what is unsafe already, but for DEL and the line ends of its own layout.
     let bad = |c: char| (c as u32) > 0x7e && is_unsafe(c);
-    if !json.contains(bad) {
+    let is_plain = json.is_ascii() && !json.as_bytes().contains(&0x7f);
+    if is_plain || !json.contains(bad) {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len() + 16);

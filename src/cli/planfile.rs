@@ -2,12 +2,15 @@
 
 use std::error::Error as _;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{BufWriter, Read};
 use std::path::Path;
 
 use super::exit::{Failure, Stop};
 use crate::plan::document::PlanDocument;
 use crate::plan::stored;
+
+/// Bytes that are written at a time.
+const BUFFER: usize = 256 << 10;
 
 /// Reads a plan file, of which no more than its largest size is ever read.
 ///
@@ -33,7 +36,6 @@ pub(crate) fn read(path: &Path) -> Result<PlanDocument, Stop> {
 /// # Errors
 /// If it can't be written; whatever was there stays.
 pub(crate) fn write(path: &Path, plan: &PlanDocument) -> Result<(), Failure> {
-    let bytes = stored::write(plan)?;
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -47,9 +49,11 @@ pub(crate) fn write(path: &Path, plan: &PlanDocument) -> Result<(), Failure> {
         let text = format!("the plan can't be saved as {}: there is no folder {}", path.display(), folder.display());
         return Err(Failure::refused(text).hint("make the folder first; nothing was saved"));
     }
-    let mut file = tempfile::Builder::new().prefix(".holdfast-plan-").tempfile_in(folder).map_err(failed)?;
-    file.write_all(&bytes).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
+    let file = tempfile::Builder::new().prefix(".holdfast-plan-").tempfile_in(folder).map_err(failed)?;
+    let mut buffer = BufWriter::with_capacity(BUFFER, file);
+    stored::write_to(plan, &mut buffer).map_err(failed)?;
+    let file = buffer.into_inner().map_err(|e| failed(e.into_error()))?;
+    // Not synced: that takes longer than the plan. One that a power cut left short is refused, and soon made anew.
     file.persist(path).map_err(|e| failed(e.error))?;
     Ok(())
 }

@@ -19,6 +19,7 @@ use crate::manifest;
 use crate::plan::Grants;
 use crate::plan::binding::wrong_target;
 use crate::plan::document::{Allowances, PlanDocument, Purpose, Waiver};
+use crate::schema::Catalog;
 use crate::source::limits;
 use crate::source::mirror::Ssh;
 use crate::source::refs::RefSpec;
@@ -55,6 +56,8 @@ impl Session {
         env: &Env,
         output: &Output,
     ) -> Result<Self, Stop> {
+        // Unpacked while libgit2, which the names of branches need, reads the certificates that it trusts.
+        rayon::spawn(Catalog::unpack);
         let found = config::find(global, env)?;
         output.note(&format!("configuration: {}", found.origin));
         let spec = target::choose(global.target.as_deref(), &found.config.targets, &found.base, &env.folder)?;

@@ -1,5 +1,7 @@
 //! One object's drift, from what was seen of it.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::blame::{Blame, blame};
@@ -62,8 +64,9 @@ pub fn classify(subject: Subject<'_>) -> Option<Drifted> {
         for field in subject.fields {
             let (blame, origin) = of(&field.path);
             let Field { path, before, after } = field.clone();
+            let (live, declared) = (before.map(Arc::unwrap_or_clone), after.map(Arc::unwrap_or_clone));
             let contest = contest(log, &path);
-            fields.push(DriftedField { path, declared: after, live: before, origin, blame, contest });
+            fields.push(DriftedField { path, declared, live, origin, blame, contest });
         }
         if let Some(last) = fields.iter().max_by_key(|field| field.blame.at) {
             about = (last.blame.clone(), last.origin);

@@ -10,7 +10,6 @@ use super::log::{LogLine, MOST_FIELDS};
 use super::row::Row;
 use crate::base::clock::Moment;
 use crate::base::pointer::Pointer;
-use crate::merge::FieldSet;
 
 /// One emergency change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,10 +103,10 @@ enum Declared {
 
 impl Declared {
     fn of(row: &Row, live: Option<&Value>) -> Self {
-        match (row.left_alone, FieldSet::from_fields_v1(&row.fields), live) {
-            (false, ..) => Self::All,
-            (true, Ok(fields), Some(live)) => Self::Some(fields.leaves().pointers(live)),
-            (true, ..) => Self::Some(Vec::new()),
+        match (row.left_alone, live) {
+            (false, _) => Self::All,
+            (true, Some(live)) => Self::Some(row.fields.leaves().pointers(live)),
+            (true, None) => Self::Some(Vec::new()),
         }
     }
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::base::clock::Moment;
 use crate::base::ids::{ApplyId, CommitId, Digest, ObjectUid, SourceId, SourceName};
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
+use crate::merge::DeclaredFields;
 
 /// What a manifest said about its own removal when it was last applied. A removal counts only what stands here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -54,8 +54,8 @@ pub struct Row {
     pub commit: CommitId,
     /// Digest of what is declared; of a sensitive object, of what is not sensitive in it.
     pub declared: Digest,
-    /// The fields that were declared, as `fieldsV1`.
-    pub fields: Value,
+    /// The fields that were declared; stored as `fieldsV1`.
+    pub fields: DeclaredFields,
     /// The object's resourceVersion after the last apply: while it stands, nobody wrote the object since.
     pub version: String,
     /// Digest of what was seen at these fields after the last apply.

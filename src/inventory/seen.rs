@@ -28,12 +28,9 @@ pub fn seen_digest(schema: Option<&KindSchema>, live: &Value, fields: &FieldSet,
     } else {
         metadata("generation")
     };
-    digest::of_value(&json!({
-        "uid": metadata("uid"),
-        "mark": owner(live),
-        "stamp": stamp,
-        "values": values,
-    }))
+    // Put together by hand: the macro would copy the values.
+    let seen = [("uid", metadata("uid")), ("mark", owner(live)), ("stamp", stamp), ("values", values)];
+    digest::of_value(&Value::Object(seen.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()))
 }
 
 /// The mark without its apply's ID. One that can't be read counts as it stands.

@@ -1,5 +1,7 @@
 //! One step of a path in a field set, as Kubernetes' fieldsV1 writes it.
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 use crate::base::digest;
@@ -39,16 +41,6 @@ impl Element {
         }))
     }
 
-    /// The key of fieldsV1.
-    pub(super) fn write(&self) -> String {
-        match self {
-            Self::Field(name) => format!("f:{name}"),
-            Self::Index(n) => format!("i:{n}"),
-            Self::Key(text) => format!("k:{text}"),
-            Self::Value(text) => format!("v:{text}"),
-        }
-    }
-
     /// The step to an entry of a keyed list; `None` if it is no map or lacks a key that has no default.
     pub(super) fn of_item(keys: &[Box<str>], items: &Node, entry: &Value) -> Option<Self> {
         let map = entry.as_object()?;
@@ -82,6 +74,18 @@ impl Element {
         match entry {
             Value::Null | Value::Array(_) | Value::Object(_) => None,
             scalar => Some(Self::Value(canonical(scalar))),
+        }
+    }
+}
+
+impl fmt::Display for Element {
+    /// Writes the key of fieldsV1.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field(name) => write!(f, "f:{name}"),
+            Self::Index(n) => write!(f, "i:{n}"),
+            Self::Key(text) => write!(f, "k:{text}"),
+            Self::Value(text) => write!(f, "v:{text}"),
         }
     }
 }

@@ -160,8 +160,9 @@ fn write(entry: &Entry) -> Value {
         "operation": entry.operation.as_str(),
         "apiVersion": entry.api_version,
         "fieldsType": "FieldsV1",
-        "fieldsV1": entry.fields.to_fields_v1(),
     });
+    // The macro would copy them.
+    raw["fieldsV1"] = entry.fields.to_fields_v1();
     if let Some(time) = entry.time {
         raw["time"] = time.rfc3339().into();
     }

@@ -14,6 +14,7 @@ mod declared;
 mod element;
 mod engine;
 mod error;
+mod fields;
 mod fields_v1;
 mod fieldset;
 mod identity;
@@ -31,6 +32,7 @@ mod write;
 
 pub use changes::FieldChange;
 pub use error::MergeError;
+pub use fields::DeclaredFields;
 pub use fields_v1::BadFields;
 pub use fieldset::FieldSet;
 pub use left_alone::counted;

@@ -28,7 +28,19 @@ pub fn normalize(schema: &KindSchema, declared: &mut Value) {
             annotations.remove(LAST_APPLIED);
         }
     }
-    drop_nulls(schema.root(), declared);
+    if has_null(declared) {
+        drop_nulls(schema.root(), declared);
+    }
+}
+
+/// Whether there is a null anywhere: nearly always not, and then no schema has to be asked.
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(list) => list.iter().any(has_null),
+        Value::Object(map) => map.values().any(has_null),
+        _ => false,
+    }
 }
 
 /// Brings what is written by hand into the form that is stored.

@@ -1,6 +1,7 @@
 //! What of a plan must still be so when it is applied, and what moved since.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -236,7 +237,7 @@ fn difference(old: &Bound<'_>, new: &Bound<'_>) -> String {
 /// What people were shown and decided by: it must be what the plan does, too.
 fn report(plan: &PlanDocument) -> Vec<Shown<'_>> {
     let shown = |c: &'_ ChangeEntry| -> Vec<(String, Option<String>, Option<String>)> {
-        let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
+        let text = |value: &Option<Arc<Value>>| value.as_ref().map(ToString::to_string);
         let mut fields: Vec<_> = c
             .fields
             .iter()

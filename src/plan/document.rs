@@ -1,5 +1,7 @@
 //! The saved plan: plain data, as it stands in the file. A claim, never an instruction.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -99,16 +101,25 @@ pub struct Field {
     /// Where: list entries by index, in the object after the change where it is there, else before.
     pub path: Pointer,
     /// The live value; absent if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub before: Option<Value>,
-    /// The value after; absent if it is removed.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub after: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "present")]
+    pub before: Option<Arc<Value>>,
+    /// The value after; absent if it is removed. Of a created object without sensitive values it is what is declared.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "present")]
+    pub after: Option<Arc<Value>>,
 }
 
 /// A `null` that stands in the file is a value; only an absent key is none.
-fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(value).map(Some)
+mod present {
+    use super::{Arc, Value};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(value: &Option<Arc<Value>>, to: S) -> Result<S::Ok, S::Error> {
+        value.as_deref().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Arc<Value>>, D::Error> {
+        Value::deserialize(from).map(|value| Some(Arc::new(value)))
+    }
 }
 
 /// A field taken from another manager.

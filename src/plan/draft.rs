@@ -35,7 +35,8 @@ pub struct Draft<'a> {
     pub(crate) observed: &'a Observed,
     pub(crate) others: &'a [OtherSource],
     pub(crate) grants: &'a Grants,
-    pub(crate) changes: Vec<Change<'a>>,
+    /// Boxed: they are sorted, and each is large.
+    pub(crate) changes: Vec<Box<Change<'a>>>,
     pub(crate) unchanged: Vec<Unchanged>,
     pub(crate) ended: Vec<EndedRow>,
     deletes_need_allowance: bool,
@@ -78,7 +79,7 @@ impl<'a> Draft<'a> {
         for (source, input) in self.inputs.iter().enumerate() {
             if input.purpose == Purpose::Rebuild {
                 let taken = beside.take_back(source);
-                self.changes.extend(taken.changes);
+                self.changes.extend(taken.changes.into_iter().map(Box::new));
                 self.warnings.extend(taken.warnings);
                 self.faults.extend(taken.faults);
                 continue;
@@ -92,7 +93,7 @@ impl<'a> Draft<'a> {
                 self.warnings.extend(warnings);
                 match considered {
                     Considered::Unchanged(unchanged) => self.unchanged.push(unchanged),
-                    Considered::Change(change) => self.changes.push(*change),
+                    Considered::Change(change) => self.changes.push(change),
                     Considered::Fault(fault) => self.faults.push(fault),
                     Considered::Used => {}
                 }
@@ -180,7 +181,7 @@ impl<'a> Draft<'a> {
             allowed: of(&|c| matches!(c.entry.action, Action::Replace | Action::Delete)),
             adopted: of(&|c| is_asked_adoption(c)),
             released: of(&|c| matches!(c.intent, Intent::Unmark { .. })),
-            taken_from: self.changes.iter().filter_map(taken_by_permission).collect(),
+            taken_from: self.changes.iter().filter_map(|change| taken_by_permission(change)).collect(),
             rebound: self.inputs.iter().filter(|i| i.rebinds).map(|i| &i.spec.name).collect(),
         })
     }
@@ -221,16 +222,16 @@ impl<'a> Draft<'a> {
         self.changes.extend(notes);
     }
 
-    fn order_writes(&mut self, mut writes: Vec<Change<'a>>) {
+    fn order_writes(&mut self, mut writes: Vec<Box<Change<'a>>>) {
         // A stable start makes the order a function of the set alone.
         writes.sort_by(|a, b| (&a.entry.id, a.source).cmp(&(&b.entry.id, b.source)));
-        let items: Vec<Item<'_>> = writes.iter().map(item).collect();
+        let items: Vec<Item<'_>> = writes.iter().map(|change| item(change)).collect();
         // A circle was found before, over all that is declared; the plan is refused.
         let Ok(ordered) = order::order(&items) else {
             self.changes.extend(writes);
             return;
         };
-        let mut slots: Vec<Option<Change<'a>>> = writes.into_iter().map(Some).collect();
+        let mut slots: Vec<Option<Box<Change<'a>>>> = writes.into_iter().map(Some).collect();
         for (index, wave) in ordered {
             if let Some(mut change) = slots[index].take() {
                 change.entry.wave = wave;

@@ -4,9 +4,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::document::{ChangeEntry, Field, PlanDocument, SourceEntry, UnchangedEntry};
-use crate::base::digest::{canonical, sha256, string};
-use crate::base::ids::{ContentId, Digest, PlanId};
+use super::document::{ChangeEntry, Field, PlanDocument, SourceEntry, UnchangedEntry, WarningEntry};
+use crate::base::digest::{Hasher, canonical, string};
+use crate::base::ids::{ContentId, Digest, ObjectUid, PlanId, SourceName};
 use crate::base::resource::ResourceId;
 
 /// A part of a plan that has no JSON form; no plan that this build can make has one.
@@ -28,79 +28,112 @@ pub fn unnamed() -> Digest {
 /// # Errors
 /// If a part of it has no JSON form.
 pub fn name(plan: &PlanDocument) -> Result<(PlanId, ContentId), NoForm> {
-    let changes = all(&plan.changes, |change| change_forms(change, &plan.sources))?;
-    let unchanged = all(&plan.unchanged, |entry| Ok((unchanged_form(entry), Vec::new())))?;
-    let sources = all(&plan.sources, |source| {
-        stripped(source, &["commit", "applied", "inventorySerial", "origin", "preview", "rewind"])
-    })?;
-    let mut warnings = all(&plan.warnings, |warning| stripped(warning, &["file", "line"]))?;
-    let allowances = serde_json::to_value(&plan.allowances)?;
-    let summary = serde_json::to_value(plan.summary)?;
-    let target = serde_json::to_value(&plan.target)?;
-    let waivers = serde_json::to_value(&plan.waivers)?;
-    // They stand in the order of their places, which no longer count.
-    warnings.content.sort();
-
     // Keys in their sorted order, as `canonical` would write them.
-    let join = |changes: &[Vec<u8>], sources: &[Vec<u8>], warnings: &[Vec<u8>]| {
-        let size: usize = changes.iter().chain(&unchanged.whole).map(|part| part.len() + 1).sum();
-        let mut out = Vec::with_capacity(size + 4096);
-        out.extend_from_slice(b"{\"allowances\":");
-        canonical(&allowances, &mut out);
-        out.extend_from_slice(b",\"changes\":");
-        list(changes, &mut out);
-        out.extend_from_slice(b",\"formatVersion\":");
-        canonical(&Value::from(plan.format_version), &mut out);
-        out.extend_from_slice(b",\"sources\":");
-        list(sources, &mut out);
-        out.extend_from_slice(b",\"summary\":");
-        canonical(&summary, &mut out);
-        out.extend_from_slice(b",\"target\":");
-        canonical(&target, &mut out);
-        out.extend_from_slice(b",\"unchanged\":");
-        list(&unchanged.whole, &mut out);
-        out.extend_from_slice(b",\"waivers\":");
-        canonical(&waivers, &mut out);
-        out.extend_from_slice(b",\"warnings\":");
-        list(warnings, &mut out);
-        out.push(b'}');
-        sha256(&out)
-    };
-    let (whole, content) = rayon::join(
-        || join(&changes.whole, &sources.whole, &warnings.whole),
-        || join(&changes.content, &sources.content, &warnings.content),
-    );
-    Ok((PlanId::new(&whole), ContentId::new(&content)))
+    let mut names = Names::default();
+    names.value("{\"allowances\":", &serde_json::to_value(&plan.allowances)?);
+    names.both(",\"changes\":[");
+    names.list(&plan.changes, |change| change_forms(change, &plan.sources))?;
+    names.value("],\"formatVersion\":", &Value::from(plan.format_version));
+    names.both(",\"sources\":[");
+    names.list(&plan.sources, |source| stripped(source, STATE))?;
+    names.value("],\"summary\":", &serde_json::to_value(plan.summary)?);
+    names.value(",\"target\":", &serde_json::to_value(&plan.target)?);
+    names.both(",\"unchanged\":[");
+    names.list(&plan.unchanged, |entry| {
+        let form = unchanged_form(entry);
+        Ok((form.clone(), form))
+    })?;
+    names.value("],\"waivers\":", &serde_json::to_value(&plan.waivers)?);
+    names.both(",\"warnings\":[");
+    let pairs = plan.warnings.iter().map(|warning| stripped(warning, PLACE)).collect::<Result<Vec<_>, _>>()?;
+    let (whole, mut content): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+    // They stand in the order of their places, which no longer count.
+    content.sort();
+    names.whole.entries(whole.iter());
+    names.content.entries(content.iter());
+    names.both("]}");
+    Ok((PlanId::new(&names.whole.hasher.finish()), ContentId::new(&names.content.hasher.finish())))
 }
 
-/// The canonical forms of a list's entries: as they are, and with what is outside the content taken out.
-struct Forms {
-    whole: Vec<Vec<u8>>,
-    content: Vec<Vec<u8>>,
-}
+/// What a Source's entry says of the state that it was planned in.
+const STATE: &[&str] = &["commit", "applied", "inventorySerial", "origin", "preview", "rewind"];
+/// Where a warning points to.
+const PLACE: &[&str] = &["file", "line"];
 
 /// The form as it is, and the form of the content.
 type Pair = (Vec<u8>, Vec<u8>);
 
-/// Makes the forms on all cores: a plan may have tens of thousands of entries.
-fn all<T: Sync>(
-    entries: &[T],
-    forms: impl Fn(&T) -> Result<Pair, serde_json::Error> + Send + Sync,
-) -> Result<Forms, NoForm> {
-    let pairs: Vec<Pair> = entries.par_iter().with_min_len(64).map(forms).collect::<Result<_, _>>()?;
-    let (whole, content) = pairs.into_iter().unzip();
-    Ok(Forms { whole, content })
+/// The two digests as they are taken: of a large plan there is never more in memory than some entries.
+#[derive(Default)]
+struct Names {
+    whole: Taken,
+    content: Taken,
 }
 
-fn list(parts: &[Vec<u8>], out: &mut Vec<u8>) {
-    out.push(b'[');
-    for (index, part) in parts.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(part);
+/// Entries that are formed at a time.
+const AT_A_TIME: usize = 512;
+
+impl Names {
+    fn both(&mut self, text: &str) {
+        self.whole.text(text.as_bytes());
+        self.content.text(text.as_bytes());
     }
-    out.push(b']');
+
+    fn value(&mut self, before: &str, value: &Value) {
+        let mut out = before.as_bytes().to_vec();
+        canonical(value, &mut out);
+        self.whole.text(&out);
+        self.content.text(&out);
+    }
+
+    /// Takes in the entries of a list. Some are formed, on all cores, while those before them are taken in.
+    fn list<T: Sync>(
+        &mut self,
+        entries: &[T],
+        forms: impl Fn(&T) -> Result<Pair, serde_json::Error> + Sync,
+    ) -> Result<(), NoForm> {
+        let mut formed: Vec<Pair> = Vec::new();
+        for some in entries.chunks(AT_A_TIME) {
+            let next = || some.par_iter().with_min_len(16).map(&forms).collect::<Result<Vec<Pair>, _>>();
+            let ((), next) = rayon::join(|| self.pairs(&formed), next);
+            formed = next?;
+        }
+        self.pairs(&formed);
+        Ok(())
+    }
+
+    fn pairs(&mut self, pairs: &[Pair]) {
+        let Self { whole, content } = self;
+        rayon::join(
+            || whole.entries(pairs.iter().map(|(form, _)| form)),
+            || content.entries(pairs.iter().map(|(_, form)| form)),
+        );
+    }
+}
+
+/// A digest of JSON.
+#[derive(Default)]
+struct Taken {
+    hasher: Hasher,
+    /// Whether an entry of the list that is open was taken in.
+    follows: bool,
+}
+
+impl Taken {
+    fn text(&mut self, text: &[u8]) {
+        self.hasher.update(text);
+        self.follows = false;
+    }
+
+    fn entries<'p>(&mut self, entries: impl Iterator<Item = &'p Vec<u8>>) {
+        for entry in entries {
+            if self.follows {
+                self.hasher.update(b",");
+            }
+            self.hasher.update(entry);
+            self.follows = true;
+        }
+    }
 }
 
 /// A small entry, and the same without some keys.
@@ -113,84 +146,153 @@ fn stripped<T: Serialize>(entry: &T, keys: &[&str]) -> Result<Pair, serde_json::
     Ok((whole, content))
 }
 
-/// A Change. Its fields hold whole objects: they are written straight from where they are, once for both forms.
+/// A Change, as it is and as content.
 fn change_forms(change: &ChangeEntry, sources: &[SourceEntry]) -> Result<Pair, serde_json::Error> {
-    // Spelled out, so that a key that is added can't be forgotten here.
-    let light = ChangeEntry {
-        action: change.action,
-        id: change.id.clone(),
-        source: change.source.clone(),
-        from: change.from.clone(),
-        file: change.file.clone(),
-        line: change.line,
-        wave: change.wave,
-        undo: change.undo,
-        fields: Vec::new(),
-        rule: change.rule.clone(),
-        reason: change.reason.clone(),
-        holds: change.holds.clone(),
-        taken: change.taken.clone(),
-        left: change.left.clone(),
-        dropped_defaults: change.dropped_defaults.clone(),
-        warnings: change.warnings.clone(),
-        admitted: change.admitted,
-        uid: change.uid.clone(),
-        seen: change.seen.clone(),
-        declared: change.declared.clone(),
-        sensitive: change.sensitive,
-    };
     let fields = fields_form(&change.fields);
-    let mut value = serde_json::to_value(&light)?;
-    let mut whole = Vec::with_capacity(fields.len() + 512);
-    with_fields(&value, &fields, &mut whole);
-    remove(&mut value, &["line"]);
-    if change.sensitive {
-        let commit = sources.iter().find(|source| source.name == change.source).map(|source| source.commit.as_str());
-        if let Value::Object(map) = &mut value {
-            map.insert("commit".to_owned(), Value::from(commit));
-        }
-    } else {
-        remove(&mut value, &["file"]);
-    }
-    if let Some(Value::Array(warnings)) = value.get_mut("warnings") {
-        warnings.iter_mut().for_each(|warning| remove(warning, &["file", "line"]));
-        // They stand in the order of their places, too.
-        warnings.sort_by_cached_key(|warning| {
-            let mut bytes = Vec::new();
-            canonical(warning, &mut bytes);
-            bytes
-        });
-    }
-    let mut content = Vec::with_capacity(fields.len() + 512);
-    with_fields(&value, &fields, &mut content);
+    let whole = change_form(change, &fields, Places::Kept)?;
+    let commit = || sources.iter().find(|source| source.name == change.source).map(|source| source.commit.as_str());
+    let content = change_form(change, &fields, Places::Out { commit: change.sensitive.then(commit).flatten() })?;
     Ok((whole, content))
 }
 
-/// A map in canonical form, with `fields` at its place if there are any.
-fn with_fields(value: &Value, fields: &[u8], out: &mut Vec<u8>) {
-    let Value::Object(map) = value else { return canonical(value, out) };
-    let mut entries = map.iter().peekable();
-    out.push(b'{');
-    let key = |name: &str, out: &mut Vec<u8>| {
-        if out.last() != Some(&b'{') {
-            out.push(b',');
-        }
-        string(name, out);
-        out.push(b':');
+/// What becomes of where a Change is declared.
+#[derive(Clone, Copy)]
+enum Places<'a> {
+    Kept,
+    /// Left out, but the file of a Change that writes sensitive values: that and this commit bind those.
+    Out {
+        commit: Option<&'a str>,
+    },
+}
+
+/// A Change in canonical form, written key by key: a plan may have tens of thousands, and their fields hold whole objects.
+fn change_form(change: &ChangeEntry, fields: &[u8], places: Places<'_>) -> Result<Vec<u8>, serde_json::Error> {
+    // Taken apart, so that a key that is added can't be forgotten here.
+    let ChangeEntry {
+        action,
+        id,
+        source,
+        from,
+        file,
+        line,
+        wave,
+        undo,
+        fields: _,
+        rule,
+        reason,
+        holds,
+        taken,
+        left,
+        dropped_defaults,
+        warnings,
+        admitted,
+        uid,
+        seen,
+        declared,
+        sensitive,
+    } = change;
+    let (commit, file, line) = match places {
+        Places::Kept => (None, file.as_deref(), *line),
+        Places::Out { commit } => (commit, file.as_deref().filter(|_| *sensitive), None),
     };
-    while let Some((name, entry)) = entries.next_if(|(name, _)| name.as_str() < "fields") {
-        key(name, out);
-        canonical(entry, out);
+    let mut map = Keys::with_room(fields.len() + 768);
+    map.text("action", action.as_str());
+    map.value("admitted", &serde_json::to_value(admitted)?);
+    map.some("commit", commit);
+    map.some("declared", declared.as_ref().map(Digest::as_str));
+    map.list("droppedDefaults", dropped_defaults)?;
+    map.raw("fields", fields);
+    map.some("file", file);
+    map.some("from", from.as_ref().map(SourceName::as_str));
+    map.list("holds", holds)?;
+    map.raw("id", &id_form(id));
+    map.list("left", left)?;
+    if let Some(line) = line {
+        map.value("line", &Value::from(line));
     }
-    if !fields.is_empty() {
-        key("fields", out);
-        out.extend_from_slice(fields);
+    map.some("reason", reason.as_deref());
+    map.some("rule", rule.as_deref());
+    map.some("seen", seen.as_ref().map(Digest::as_str));
+    if *sensitive {
+        map.value("sensitive", &Value::Bool(true));
     }
-    for (name, entry) in entries {
-        key(name, out);
-        canonical(entry, out);
+    map.text("source", source.as_str());
+    map.list("taken", taken)?;
+    map.some("uid", uid.as_ref().map(ObjectUid::as_str));
+    map.value("undo", &serde_json::to_value(undo)?);
+    match places {
+        Places::Kept => map.list("warnings", warnings)?,
+        Places::Out { .. } => map.raw("warnings", &placeless(warnings)?),
     }
-    out.push(b'}');
+    map.value("wave", &Value::from(*wave));
+    Ok(map.finish())
+}
+
+/// Warnings without their places, in whose order they stand, too; nothing if there are none, for then the key is absent.
+fn placeless(warnings: &[WarningEntry]) -> Result<Vec<u8>, serde_json::Error> {
+    if warnings.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut forms = warnings.iter().map(|w| Ok(stripped(w, PLACE)?.1)).collect::<Result<Vec<_>, _>>()?;
+    forms.sort();
+    let mut out = vec![b'['];
+    out.extend(forms.join(&b','));
+    out.push(b']');
+    Ok(out)
+}
+
+/// A map in canonical form as it is written; whoever writes it gives the keys in their order.
+struct Keys(Vec<u8>);
+
+impl Keys {
+    fn with_room(bytes: usize) -> Self {
+        let mut out = Vec::with_capacity(bytes);
+        out.push(b'{');
+        Self(out)
+    }
+
+    fn key(&mut self, key: &str) -> &mut Vec<u8> {
+        if self.0.len() > 1 {
+            self.0.push(b',');
+        }
+        string(key, &mut self.0);
+        self.0.push(b':');
+        &mut self.0
+    }
+
+    fn text(&mut self, key: &str, text: &str) {
+        string(text, self.key(key));
+    }
+
+    fn some(&mut self, key: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.text(key, text);
+        }
+    }
+
+    fn value(&mut self, key: &str, value: &Value) {
+        canonical(value, self.key(key));
+    }
+
+    /// A list, unless it is empty.
+    fn list<T: Serialize>(&mut self, key: &str, list: &[T]) -> Result<(), serde_json::Error> {
+        if !list.is_empty() {
+            self.value(key, &serde_json::to_value(list)?);
+        }
+        Ok(())
+    }
+
+    /// What has its form already, unless that is nothing.
+    fn raw(&mut self, key: &str, form: &[u8]) {
+        if !form.is_empty() {
+            self.key(key).extend_from_slice(form);
+        }
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        self.0.push(b'}');
+        self.0
+    }
 }
 
 /// The fields of a Change as a list; nothing if there are none, for then the key is absent.
@@ -217,27 +319,26 @@ fn fields_form(fields: &[Field]) -> Vec<u8> {
     out
 }
 
-/// What stays as it is; there may be many, and they have nothing to strip.
+/// What stays as it is has nothing to strip.
 fn unchanged_form(entry: &UnchangedEntry) -> Vec<u8> {
     let UnchangedEntry { id, source, uid, seen, declared } = entry;
+    let mut map = Keys::with_room(448);
+    map.text("declared", declared.as_str());
+    map.raw("id", &id_form(id));
+    map.text("seen", seen.as_str());
+    map.text("source", source.as_str());
+    map.text("uid", uid.as_str());
+    map.finish()
+}
+
+fn id_form(id: &ResourceId) -> Vec<u8> {
     let ResourceId { group, kind, namespace, name } = id;
-    let mut out = Vec::with_capacity(384);
-    let mut text = |key: &str, text: &str| {
-        out.extend_from_slice(key.as_bytes());
-        string(text, &mut out);
-    };
-    text("{\"declared\":", declared.as_str());
-    text(",\"id\":{\"group\":", group);
-    text(",\"kind\":", kind);
-    text(",\"name\":", name);
-    if let Some(namespace) = namespace {
-        text(",\"namespace\":", namespace);
-    }
-    text("},\"seen\":", seen.as_str());
-    text(",\"source\":", source.as_str());
-    text(",\"uid\":", uid.as_str());
-    out.push(b'}');
-    out
+    let mut map = Keys::with_room(128);
+    map.text("group", group);
+    map.text("kind", kind);
+    map.text("name", name);
+    map.some("namespace", namespace.as_deref());
+    map.finish()
 }
 
 fn remove(value: &mut Value, keys: &[&str]) {

@@ -148,6 +148,6 @@ fn replace(change: &mut Change<'_>) {
     change.entry.dropped_defaults.clear();
     if let RowChange::Upsert(row) = &mut change.row {
         row.left_alone = false;
-        row.fields = checked.fields().to_fields_v1();
+        row.fields = checked.shared_fields();
     }
 }

@@ -88,7 +88,7 @@ impl<'a> Beside<'a, '_> {
             None => {
                 // Its version is another now, so what is seen is taken from the live object.
                 let moved = Row { version: String::new(), ..next.clone() };
-                removal::seen(&moved, Some(live), input.set.catalog())?.ok_or_else(unread)?
+                removal::seen(&moved, Some(live), input.set.catalog()).ok_or_else(unread)?
             }
         };
         let entry = ChangeEntry {

@@ -1,6 +1,7 @@
 //! What becomes of everything that a plan's Sources own and no longer declare.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use super::change::{Change, Giver, Intent, RowChange, Unchanged};
 use super::claim::given_away;
@@ -9,7 +10,6 @@ use super::emergency::{self, EMERGENCY_PENDING};
 use super::holdings::{Deleting, Holdings, Holds};
 use super::input::{Grants, Observed, OtherSource, SourceInput};
 use super::prune::{self, PruneRules, Removal};
-use super::wanted::UNREADABLE_OBJECT;
 use super::{kinds, order, scope, undo};
 use crate::base::fault::{Fault, RuleId};
 use crate::base::ids::{Digest, ObjectUid};
@@ -18,7 +18,6 @@ use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::base::sensitive;
 use crate::base::server_owned::METADATA;
 use crate::inventory::{Row, seen_digest};
-use crate::merge::FieldSet;
 use crate::schema::Catalog;
 use crate::source::spec::GitPermission;
 use crate::target::{Head, Live};
@@ -30,7 +29,7 @@ pub(super) const DELETE_BUDGET: RuleId = RuleId::new("delete-budget");
 
 /// The Changes of removals and what is wrong with them.
 pub(super) struct Removals<'a> {
-    pub(super) changes: Vec<Change<'a>>,
+    pub(super) changes: Vec<Box<Change<'a>>>,
     pub(super) ended: Vec<EndedRow>,
     pub(super) faults: Vec<Fault>,
     /// Whether the plan would be refused without `--allow-deletes`.
@@ -66,7 +65,7 @@ pub(super) struct Beside<'a, 'b> {
     pub(super) observed: &'a Observed,
     pub(super) grants: &'a Grants,
     /// What the Sources' manifests came to.
-    pub(super) changes: &'b [Change<'a>],
+    pub(super) changes: &'b [Box<Change<'a>>],
     /// What stays as it is declared.
     pub(super) unchanged: &'b [Unchanged],
 }
@@ -140,13 +139,7 @@ pub(super) fn removals<'a>(beside: Beside<'a, '_>) -> Removals<'a> {
     let prunes =
         all.iter().any(|one| inputs[one.source].purpose == Purpose::Prune && matches!(one.removal, Removal::Delete(_)));
     let needs_allowance = grants.deletes().is_some() && (prunes || !budgets(&all, inputs, None).is_empty());
-    let mut changes = Vec::with_capacity(all.len());
-    for one in all {
-        match change(one, inputs) {
-            Ok(change) => changes.push(change),
-            Err(fault) => faults.push(*fault),
-        }
-    }
+    let changes = all.into_iter().map(|one| Box::new(change(one, inputs))).collect();
     Removals { changes, ended, faults, needs_allowance }
 }
 
@@ -368,7 +361,7 @@ fn over(text: String, deletes: &[&One<'_>]) -> Fault {
         .hint(format!("if they are meant to go, say so with --allow-deletes {}", deletes.len()))
 }
 
-fn change<'a>(one: One<'a>, inputs: &[SourceInput<'_>]) -> Result<Change<'a>, Box<Fault>> {
+fn change<'a>(one: One<'a>, inputs: &[SourceInput<'_>]) -> Change<'a> {
     let One { source, row, head, live, removal, holds, takes_others } = one;
     let seen = || seen(row, live, inputs[source].set.catalog());
     let mut entry = ChangeEntry {
@@ -397,7 +390,7 @@ fn change<'a>(one: One<'a>, inputs: &[SourceInput<'_>]) -> Result<Change<'a>, Bo
     let version = head.map_or_else(String::new, |h| h.version.clone());
     let (intent, row_change) = match removal {
         Removal::Keep { rule, reason } => {
-            entry.seen = seen()?;
+            entry.seen = seen();
             entry.rule = Some(rule.as_str().to_owned());
             entry.reason = Some(reason);
             (Intent::Nothing, RowChange::Stay)
@@ -417,48 +410,44 @@ fn change<'a>(one: One<'a>, inputs: &[SourceInput<'_>]) -> Result<Change<'a>, Bo
             entry.action = Action::Release;
             entry.rule = Some(prune::RELEASED.as_str().to_owned());
             entry.reason = Some("let go as asked: its owner mark is taken off, everything else stays".to_owned());
-            entry.seen = seen()?;
+            entry.seen = seen();
             (Intent::Unmark { uid: row.uid.clone(), version }, release(row, "released as asked".to_owned()))
         }
         Removal::Orphan => {
             entry.action = Action::Release;
             entry.rule = Some(prune::ORPHANED.as_str().to_owned());
             entry.reason = Some("its Source is removed: its owner mark is taken off, everything else stays".to_owned());
-            entry.seen = seen()?;
+            entry.seen = seen();
             let why = format!("Source {} was removed (--orphan)", entry.source);
             (Intent::Unmark { uid: row.uid.clone(), version }, release(row, why))
         }
         Removal::Delete(warrant) => {
             entry.action = Action::Delete;
             entry.undo = undo::of_delete(&row.id, takes_others);
-            entry.seen = seen()?;
+            entry.seen = seen();
             entry.fields = vec![Field {
                 path: Pointer::root(),
-                before: live.map(|l| sensitive::mask(&declared_part(&l.object), &row.sensitive)),
+                before: live.map(|l| Arc::new(sensitive::mask(&declared_part(&l.object), &row.sensitive))),
                 after: None,
             }];
             (Intent::Delete { warrant, version, cascade: entry.holds.clone() }, RowChange::Remove)
         }
     };
-    Ok(Change { entry, source, from: None, intent, row: row_change, checked: None, live, after: None })
+    Change { entry, source, from: None, intent, row: row_change, checked: None, live, after: None }
 }
 
 fn release(row: &Row, reason: String) -> RowChange {
     RowChange::Release { uid: row.uid.clone(), reason }
 }
 
-pub(super) fn seen(row: &Row, live: Option<&Live>, catalog: &Catalog) -> Result<Option<Digest>, Box<Fault>> {
-    let Some(live) = live else { return Ok(None) };
+pub(super) fn seen(row: &Row, live: Option<&Live>, catalog: &Catalog) -> Option<Digest> {
+    let live = live?;
     if live.head.version == row.version {
-        return Ok(Some(row.seen.clone()));
+        return Some(row.seen.clone());
     }
-    let fields = FieldSet::from_fields_v1(&row.fields).map_err(|error| {
-        let text = format!("the inventory's row can't be read: {error}");
-        Box::new(Fault::new(UNREADABLE_OBJECT, text).id(row.id.clone()))
-    })?;
     let kind = GroupVersionKind::new(&row.api_version, &row.id.kind);
     let schema = catalog.resolve(&kind).ok();
-    Ok(Some(seen_digest(schema.as_deref(), &live.object, &fields, &row.sensitive)))
+    Some(seen_digest(schema.as_deref(), &live.object, &row.fields, &row.sensitive))
 }
 
 /// A live object without the bookkeeping that nobody reviews.

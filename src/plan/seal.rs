@@ -29,12 +29,20 @@ pub struct Plan<'a> {
 #[must_use = "a sealed plan is there to be shown, saved or applied"]
 pub struct SealedPlan {
     document: PlanDocument,
+    made: Made,
+}
+
+/// What an apply of a sealed plan would do.
+#[derive(Debug)]
+pub(crate) struct Made {
     pub(crate) steps: Vec<Step>,
     pub(crate) moved_rows: Vec<(usize, Row)>,
     pub(crate) ended_rows: Vec<EndedRow>,
     pub(crate) sources: Vec<SealedSource>,
     /// The Sources outside the plan that give objects up; [`Giver::Outside`] is an index into them.
     pub(crate) outside: Vec<SourceRecord>,
+    /// The target's revision that it was made on, where the target has such a thing: while that stands, so does the plan.
+    pub(crate) revision: Option<String>,
 }
 
 /// What an apply does for one Change; in the order of the document's `changes`.
@@ -118,25 +126,38 @@ impl<'a> Plan<'a> {
         document.plan_id = plan_id;
         document.content_id = content_id;
         let outside = observed.outside.iter().map(|other| other.record.clone()).collect();
-        Ok(SealedPlan { document, steps, moved_rows, ended_rows: draft.ended, sources, outside })
+        let made = Made { steps, moved_rows, ended_rows: draft.ended, sources, outside, revision: None };
+        Ok(SealedPlan { document, made })
     }
 }
 
-impl SealedPlan {
+impl Made {
     /// Indexes of the Sources outside the plan that do give something up.
     pub(crate) fn givers(&self) -> Vec<usize> {
         let gives = |at: &usize| self.steps.iter().any(|step| step.from == Some(Giver::Outside(*at)));
         (0..self.outside.len()).filter(gives).collect()
     }
+}
 
+impl SealedPlan {
     /// The document that people review.
     pub fn document(&self) -> &PlanDocument {
         &self.document
     }
+
+    /// Notes what the target's view, all of which it was made from, called its revision.
+    pub(crate) fn made_on(self, revision: Option<String>) -> Self {
+        Self { made: Made { revision, ..self.made }, ..self }
+    }
+
+    /// What was shown, and what would be done.
+    pub(crate) fn into_parts(self) -> (PlanDocument, Made) {
+        (self.document, self.made)
+    }
 }
 
-fn split(change: Change<'_>) -> (ChangeEntry, Step) {
-    let Change { entry, source, from, intent, row, .. } = change;
+fn split(change: Box<Change<'_>>) -> (ChangeEntry, Step) {
+    let Change { entry, source, from, intent, row, .. } = *change;
     let id = entry.id.clone();
     (entry, Step { id, source, from, intent, row })
 }
@@ -145,7 +166,7 @@ fn moved_rows(unchanged: &[Unchanged]) -> Vec<(usize, Row)> {
     unchanged.iter().filter_map(|u| u.row.as_ref().map(|row| (u.source, (**row).clone()))).collect()
 }
 
-fn count(changes: &[Change<'_>], unchanged: usize) -> Summary {
+fn count(changes: &[Box<Change<'_>>], unchanged: usize) -> Summary {
     let mut by_action: BTreeMap<Action, usize> = BTreeMap::new();
     for change in changes {
         *by_action.entry(change.entry.action).or_default() += 1;

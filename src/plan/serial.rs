@@ -10,7 +10,7 @@ use crate::inventory::Row;
 pub(super) fn rises(
     source: usize,
     inputs: &[SourceInput<'_>],
-    changes: &[Change<'_>],
+    changes: &[Box<Change<'_>>],
     moved: &[(usize, Row)],
     ended: &[EndedRow],
 ) -> bool {

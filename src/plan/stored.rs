@@ -1,10 +1,12 @@
 //! The plan file, read back: a claim that is checked, never an instruction.
 
+use std::io::{self, Write};
+
 use serde::Deserialize;
 
 use super::document::{FORMAT_VERSION, PlanDocument};
 use super::identity::{self, NoForm};
-use crate::base::text::escape_json;
+use super::layout;
 
 /// The largest plan file that is read, in bytes: 64 MiB hold some 60,000 Changes.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -130,8 +132,16 @@ fn form_only(text: &str) -> String {
 ///
 /// # Errors
 /// If a part of it has no JSON form.
-pub fn write(plan: &PlanDocument) -> Result<Vec<u8>, NoForm> {
-    let mut text = escape_json(&serde_json::to_string_pretty(plan)?).into_owned();
-    text.push('\n');
-    Ok(text.into_bytes())
+pub fn write(plan: &PlanDocument) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    write_to(plan, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Writes these bytes.
+///
+/// # Errors
+/// If they can't be written, or a part of the plan has no JSON form.
+pub fn write_to(plan: &PlanDocument, to: impl Write + Send) -> io::Result<()> {
+    layout::write(plan, to)
 }

@@ -105,11 +105,7 @@ impl<'a> Beside<'a, '_> {
         }
         let mut entry = self.entry(source, checked, Action::Create);
         entry.reason = row.map(|_| "it was deleted by somebody else since the last apply".to_owned());
-        entry.fields = vec![Field {
-            path: Pointer::root(),
-            before: None,
-            after: Some(sensitive::mask(checked.declared(), checked.sensitive())),
-        }];
+        entry.fields = vec![Field { path: Pointer::root(), before: None, after: Some(shown(checked)) }];
         entry.sensitive = checked.has_sensitive();
         entry.undo = undo::of_create(checked);
         Considered::Change(Box::new(Change {
@@ -209,13 +205,7 @@ impl<'a> Beside<'a, '_> {
             self.inputs[source].set,
             &self.observed.autoscalers,
         );
-        let declared_before = match before.map(|row| FieldSet::from_fields_v1(&row.fields)).transpose() {
-            Ok(fields) => fields,
-            Err(error) => {
-                let text = format!("the inventory's row can't be read: {error}");
-                return (Considered::Fault(self.fault(checked, UNREADABLE_OBJECT, text)), Vec::new());
-            }
-        };
+        let declared_before = before.map(|row| &*row.fields);
         let mut pointers: Vec<Pointer> = alone.iter().map(|(pointer, _)| pointer.clone()).collect();
         let marked = with_mark(checked.declared(), &live.object);
         let mut warnings: Vec<Warning> = alone.into_iter().map(|(_, warning)| warning).collect();
@@ -229,8 +219,8 @@ impl<'a> Beside<'a, '_> {
                 return (Considered::Fault(emergency::refused(Some(checked), checked.id(), "transferred")), Vec::new());
             }
             let merged = |pointers: &[Pointer]| {
-                let counted =
-                    declared_before.clone().map(|before| Alone::of(checked, pointers).leave_out(checked, before));
+                let alone = Alone::of(checked, pointers);
+                let counted = declared_before.map(|before| alone.leave_out(checked, before.clone()));
                 let ask = merge::Ask {
                     schema: checked.schema(),
                     live: Some(&live.object),
@@ -249,7 +239,7 @@ impl<'a> Beside<'a, '_> {
         }
         // What is left alone is others' business: it is neither seen nor kept as ours.
         let alone_too = Alone::of(checked, &pointers);
-        let counted_before = declared_before.as_ref().map(|before| alone_too.leave_out(checked, before.clone()));
+        let counted_before = declared_before.map(|before| alone_too.leave_out(checked, before.clone()));
         let ask = merge::Ask {
             schema: checked.schema(),
             live: Some(&live.object),
@@ -262,7 +252,7 @@ impl<'a> Beside<'a, '_> {
             Ok(outcome) => outcome,
             Err(error) => return (Considered::Fault(self.unmerged(checked, &error)), Vec::new()),
         };
-        let fields = seen_fields(checked, declared_before.as_ref(), &alone_too);
+        let fields = seen_fields(checked, declared_before, &alone_too);
         let seen = seen_digest(Some(checked.schema()), &live.object, &fields, checked.sensitive());
 
         let quiet = outcome.changes.is_empty()
@@ -289,8 +279,8 @@ impl<'a> Beside<'a, '_> {
             .iter()
             .map(|change| Field {
                 path: change.path.clone(),
-                before: change.before.as_ref().map(|v| masked(v, &change.before_path, &hidden)),
-                after: change.after.as_ref().map(|v| masked(v, &change.path, &hidden_after)),
+                before: change.before.as_ref().map(|v| Arc::new(masked(v, &change.before_path, &hidden))),
+                after: change.after.as_ref().map(|v| Arc::new(masked(v, &change.path, &hidden_after))),
             })
             .collect();
         entry.taken =
@@ -331,7 +321,7 @@ impl<'a> Beside<'a, '_> {
             id: checked.id().clone(),
             source: self.inputs[source].spec.name.clone(),
             from: None,
-            file: Some(checked.file().to_string()),
+            file: Some(checked.file_text().into_owned()),
             line: Some(checked.line()),
             wave: checked.wants().wave,
             undo: Undo::Exact,
@@ -359,7 +349,7 @@ impl<'a> Beside<'a, '_> {
             id: checked.id().clone(),
             uid: before.map_or_else(ObjectUid::unwritten, |row| row.uid.clone()),
             api_version: checked.gvk().api_version(),
-            file: checked.file().to_string(),
+            file: checked.file_text().into_owned(),
             line: checked.line(),
             wave: checked.wants().wave,
             commit: same.map_or_else(|| input.facts.commit.clone(), |row| row.commit.clone()),
@@ -367,7 +357,7 @@ impl<'a> Beside<'a, '_> {
             version: String::new(),
             seen: checked.digest().clone(),
             left_alone: alone.counted.is_some(),
-            fields: alone.counted.as_ref().unwrap_or(checked.fields()).to_fields_v1(),
+            fields: alone.counted.map_or_else(|| checked.shared_fields(), Into::into),
             sensitive: checked.sensitive().to_vec(),
             permissions: Permissions { prune: checked.wants().prune, release_to: checked.wants().release_to.clone() },
         }
@@ -423,6 +413,15 @@ fn ran_and_went(row: &Row, checked: &Checked) -> bool {
     checked.id().is("batch", "Job")
         && row.declared == *checked.digest()
         && checked.declared().pointer("/spec/ttlSecondsAfterFinished").is_some_and(Value::is_number)
+}
+
+/// What is declared, as it may be shown: a copy only where something has to be masked.
+fn shown(checked: &Checked) -> Arc<Value> {
+    if checked.has_sensitive() {
+        Arc::new(sensitive::mask(checked.declared(), checked.sensitive()))
+    } else {
+        checked.shared()
+    }
 }
 
 /// A changed value with what is sensitive in it masked; `at` is its place in the object that it comes from.

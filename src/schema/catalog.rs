@@ -95,6 +95,11 @@ impl Catalog {
         Self::default()
     }
 
+    /// Unpacks the built-in kinds now rather than when the first is asked for.
+    pub fn unpack() {
+        builtin_kinds();
+    }
+
     /// The same with these CRDs; one of a kind that is there already takes its place. None takes a built-in kind's.
     #[must_use]
     pub fn with_crds(&self, crds: Vec<Crd>) -> Self {

@@ -95,7 +95,7 @@ impl Shop {
             wave: 0,
             commit: commit(),
             declared: digest::of_value(object),
-            fields: fields(object).to_fields_v1(),
+            fields: fields(object).into(),
             version: String::new(),
             seen: zero(),
             left_alone: false,
@@ -222,7 +222,7 @@ pub(crate) fn row_as_it_is(shop: &mut Shop, target: &dyn Target, object: &Value,
     let row = Row {
         uid: found.head.uid,
         version: found.head.version,
-        fields: fields(&declared).to_fields_v1(),
+        fields: fields(&declared).into(),
         left_alone,
         ..shop.row(object)
     };

@@ -53,7 +53,7 @@ fn git(folder: &Path, args: &[&str]) {
     assert!(status.success(), "git {args:?}");
 }
 
-fn app(n: usize) -> String {
+pub fn app(n: usize) -> String {
     let mut text = String::new();
     let _ = write!(
         text,

@@ -362,7 +362,7 @@ impl World {
                 wave: checked.wants().wave,
                 commit: source.commit.clone(),
                 declared: checked.digest().clone(),
-                fields: fields.to_fields_v1(),
+                fields: fields.clone().into(),
                 version: head.version.clone(),
                 seen: seen_digest(Some(checked.schema()), object, &fields, checked.sensitive()),
                 left_alone: !alone.is_empty(),

@@ -75,6 +75,7 @@ pub fn check_again(
     before.warnings.extend(warnings);
     before.warnings.sort_by(|a, b| (&a.at, &a.path, a.rule, &a.text).cmp(&(&b.at, &b.path, b.rule, &b.text)));
     before.autoscalers = super::autoscalers(&before.manifests);
+    before.places = super::places(&before.manifests);
     before.memory = memory;
     Some(before)
 }

@@ -1,12 +1,13 @@
 //! `holdfast apply PLAN` and `holdfast apply [SOURCE...]`.
 
+use std::mem::ManuallyDrop;
 use std::path::Path;
 
 use dialoguer::Confirm;
 
 use super::plan_text;
 use crate::admission::Rejection;
-use crate::apply::{ApplyOptions, Context, LOCKED, Prepared, Receipt, Transaction, prepare};
+use crate::apply::{ApplyError, ApplyOptions, Context, LOCKED, Prepared, Receipt, Transaction, prepare};
 use crate::base::fault::Fault;
 use crate::base::ids::{ContentId, PlanId};
 use crate::cli::args::{ApplyArgs, Format, Global};
@@ -73,6 +74,20 @@ pub(super) struct Apply<'a> {
     pub(super) back: bool,
 }
 
+/// What the operation log says of a plan that is refused.
+pub(super) struct Named {
+    sources: Vec<String>,
+    commits: Vec<String>,
+    plan: PlanId,
+}
+
+impl Named {
+    fn of(plan: &PlanDocument) -> Self {
+        let (sources, commits) = plan.sources.iter().map(|s| (s.name.to_string(), s.commit.to_string())).unzip();
+        Self { sources, commits, plan: plan.plan_id.clone() }
+    }
+}
+
 impl Apply<'_> {
     /// Exactly that plan, or a refusal.
     fn saved(&self, path: &Path, global: &Global) -> Result<Exit, Stop> {
@@ -94,10 +109,13 @@ impl Apply<'_> {
         session.quiet();
         session.go_on()?;
         let applied = match prepared {
-            Ok(prepared) => self.commit(&session, &context, &prepared, &plan, true),
+            Ok(prepared) => {
+                let begun = Transaction::begin(&context, &prepared, &plan, self.options(&session, true));
+                self.commit(&context, &prepared, begun)
+            }
             Err(rejection) => Err(rejection.into()),
         };
-        self.finish(&session, Some(&plan), applied)
+        self.finish(&session, Some(Named::of(&plan)), applied)
     }
 
     /// Plans, shows, asks, applies.
@@ -117,7 +135,8 @@ impl Apply<'_> {
         session.quiet();
         session.go_on()?;
         let prepared = match prepared {
-            Ok(prepared) => prepared,
+            // The process ends with this command: taking it apart first would only delay that.
+            Ok(prepared) => ManuallyDrop::new(prepared),
             Err(rejection) => {
                 session.note_uncommitted(names, self.output);
                 return self.finish(&session, None, Err(rejection.into()));
@@ -168,7 +187,7 @@ impl Apply<'_> {
         let plan = sealed.document();
         if let Some(expect) = expect.filter(|expect| **expect != plan.content_id) {
             let stop = self.unexpected(plan, expect)?;
-            return self.finish(session, Some(plan), Err(stop));
+            return self.finish(session, Some(Named::of(plan)), Err(stop));
         }
         if let Some(path) = self.out {
             planfile::write(path, plan)?;
@@ -186,8 +205,10 @@ impl Apply<'_> {
         if self.asks() && !self.confirmed(plan)? {
             return Err(Failure::refused("not confirmed; nothing was written").into());
         }
-        let applied = self.commit(session, context, prepared, plan, false);
-        self.finish(session, Some(plan), applied)
+        let named = Named::of(plan);
+        let begun = Transaction::begin_at_once(context, prepared, sealed, self.options(session, false));
+        let applied = self.commit(context, prepared, begun);
+        self.finish(session, Some(named), applied)
     }
 
     /// What would be done is not what was reviewed: show it, and refuse.
@@ -216,15 +237,8 @@ impl Apply<'_> {
             .map_err(|e| Failure::refused(format!("there was no answer ({e}); nothing was written")))
     }
 
-    fn commit(
-        &self,
-        session: &Session,
-        context: &Context<'_>,
-        prepared: &Prepared<'_>,
-        plan: &PlanDocument,
-        single_use: bool,
-    ) -> Result<Receipt, Stop> {
-        let options = ApplyOptions {
+    fn options(&self, session: &Session, single_use: bool) -> ApplyOptions {
+        ApplyOptions {
             actor: self.env.user.clone(),
             apply: session.new_apply(),
             lock_timeout: self.args.locking.lock_timeout,
@@ -232,8 +246,16 @@ impl Apply<'_> {
             while_paused: self.args.while_paused,
             reason: self.args.permissions.reason.clone(),
             single_use,
-        };
-        let receipt = Transaction::begin(context, prepared, plan, options)?.commit(context)?;
+        }
+    }
+
+    fn commit(
+        &self,
+        context: &Context<'_>,
+        prepared: &Prepared<'_>,
+        begun: Result<Transaction<'_>, ApplyError>,
+    ) -> Result<Receipt, Stop> {
+        let receipt = begun?.commit(context)?;
         for read in prepared.reads() {
             // The apply is done; the mirror only keeps its commit from being collected.
             if let Err(error) = read.keep() {
@@ -247,7 +269,7 @@ impl Apply<'_> {
     pub(super) fn finish(
         &self,
         session: &Session,
-        plan: Option<&PlanDocument>,
+        plan: Option<Named>,
         applied: Result<Receipt, Stop>,
     ) -> Result<Exit, Stop> {
         session.quiet();
@@ -269,14 +291,17 @@ impl Apply<'_> {
         }
     }
 
-    fn note(&self, session: &Session, plan: Option<&PlanDocument>, rejection: &Rejection) {
+    fn note(&self, session: &Session, plan: Option<Named>, rejection: &Rejection) {
         // A store that was locked beyond the time-out is not waited for once more.
         if rejection.faults().any(|fault| fault.rule == LOCKED) {
             return;
         }
-        let (sources, commits) = match plan {
-            Some(plan) => plan.sources.iter().map(|s| (s.name.to_string(), s.commit.to_string())).unzip(),
-            None => session.meant(&self.args.what, self.back),
+        let (sources, commits, plan) = match plan {
+            Some(Named { sources, commits, plan }) => (sources, commits, Some(plan)),
+            None => {
+                let (sources, commits) = session.meant(&self.args.what, self.back);
+                (sources, commits, None)
+            }
         };
         let entry = HistoryEntry {
             id: session.new_apply().to_string(),
@@ -286,7 +311,7 @@ impl Apply<'_> {
             operation: "refused".to_owned(),
             sources,
             commits,
-            plan: plan.map(|plan| plan.plan_id.clone()),
+            plan,
             result: rejection.faults().next().map_or("refused", |fault| fault.rule.as_str()).to_owned(),
             objects: Vec::new(),
         };

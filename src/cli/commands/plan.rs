@@ -33,15 +33,19 @@ pub(crate) fn run(args: &PlanArgs, global: &Global, env: &Env, output: &Output) 
         prepared.plan(reader.as_ref(), context.clock.now())?
     });
     let plan = sealed.document();
+    let next = next(args, global, plan);
+    let (saved, text) = rayon::join(
+        || args.out.as_ref().map(|path| planfile::write(path, plan)).transpose(),
+        || plan_text(plan, format, output.color(), next.as_deref()),
+    );
+    saved?;
     if let Some(path) = &args.out {
-        planfile::write(path, plan)?;
         output.note(&format!("saved: {}", path.display()));
     }
     if args.sources.is_empty() {
         session.note_unconfigured(output)?;
     }
-    let next = next(args, global, plan);
-    output.data(&plan_text(plan, format, output.color(), next.as_deref())?)?;
+    output.data(&text?)?;
     Ok(if args.exit_code && is_pending(plan) { Exit::Pending } else { Exit::Done })
 }
 

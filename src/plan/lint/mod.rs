@@ -6,7 +6,7 @@ mod prune;
 mod secrets;
 mod writes;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::document::{Action, ChangeEntry, FORMAT_VERSION, PlanDocument, Purpose};
 use super::input::{Observed, OtherSource, SourceInput};
@@ -146,7 +146,7 @@ fn is_of_these_sources(beside: &Beside<'_>, broken: &mut Vec<String>) {
 }
 
 fn each_resource_once(plan: &PlanDocument, broken: &mut Vec<String>) {
-    let mut seen = BTreeSet::new();
+    let mut seen = HashSet::with_capacity(plan.changes.len() + plan.unchanged.len());
     for id in plan.changes.iter().map(|c| &c.id).chain(plan.unchanged.iter().map(|u| &u.id)) {
         if !seen.insert(id) {
             broken.push(format!("{id} stands in the plan twice"));
@@ -163,22 +163,24 @@ fn each_resource_once(plan: &PlanDocument, broken: &mut Vec<String>) {
 /// Whatever is declared or owned has exactly one place in the plan, and nothing else has one.
 fn nothing_in_no_list(beside: &Beside<'_>, broken: &mut Vec<String>) {
     let plan = beside.plan;
-    let mut listed: BTreeSet<&ResourceId> =
-        plan.changes.iter().map(|c| &c.id).chain(plan.unchanged.iter().map(|u| &u.id)).collect();
-    let mut concerned: BTreeSet<&ResourceId> = BTreeSet::new();
+    // Whether it is declared or owned, of each that is listed.
+    let mut listed: HashMap<&ResourceId, bool> =
+        plan.changes.iter().map(|c| &c.id).chain(plan.unchanged.iter().map(|u| &u.id)).map(|id| (id, false)).collect();
     for input in beside.inputs {
         let counts = |c: &&Checked| !c.wants().use_ && !beside.is_given_away(c, input);
         let declared = input.set.manifests().iter().filter(counts).map(|c| c.id());
         for id in declared.chain(input.inventory.rows.keys()) {
-            concerned.insert(id);
-            // A rebuild lists only what it takes back.
-            if input.purpose != Purpose::Rebuild && !listed.contains(id) {
-                broken.push(format!("{id} of Source {} is in no list of the plan", input.spec.name));
+            match listed.get_mut(id) {
+                Some(is_concerned) => *is_concerned = true,
+                // A rebuild lists only what it takes back.
+                None if input.purpose == Purpose::Rebuild => {}
+                None => broken.push(format!("{id} of Source {} is in no list of the plan", input.spec.name)),
             }
         }
     }
-    listed.retain(|id| !concerned.contains(id));
-    broken.extend(listed.iter().map(|id| format!("{id} is neither declared nor owned by a Source of the plan")));
+    let mut others: Vec<&ResourceId> = listed.into_iter().filter(|(_, known)| !known).map(|(id, _)| id).collect();
+    others.sort();
+    broken.extend(others.iter().map(|id| format!("{id} is neither declared nor owned by a Source of the plan")));
 }
 
 /// What is not done as people might expect has its reason.

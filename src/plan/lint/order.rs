@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{Beside, is_write};
 use crate::base::resource::ResourceId;
 use crate::plan::document::{Action, PlanDocument};
+use crate::plan::input::SourceInput;
 
 /// Writes by waves, then deletes, then what is only noted.
 pub(super) fn stages(plan: &PlanDocument, broken: &mut Vec<String>) {
@@ -25,6 +26,9 @@ pub(super) fn stages(plan: &PlanDocument, broken: &mut Vec<String>) {
 pub(super) fn containers_enclose_contents(beside: &Beside<'_>, broken: &mut Vec<String>) {
     let mut namespaces: HashMap<&str, (usize, Action)> = HashMap::new();
     let mut kinds: HashMap<(String, String), (usize, Action)> = HashMap::new();
+    let of_kind = |kinds: &HashMap<(String, String), (usize, Action)>, id: &ResourceId| {
+        if kinds.is_empty() { None } else { kinds.get(&(id.group.clone(), id.kind.clone())).copied() }
+    };
     for (at, change) in beside.plan.changes.iter().enumerate() {
         if change.id.is("", "Namespace") {
             namespaces.insert(&change.id.name, (at, change.action));
@@ -35,8 +39,7 @@ pub(super) fn containers_enclose_contents(beside: &Beside<'_>, broken: &mut Vec<
     }
     for (at, change) in beside.plan.changes.iter().enumerate() {
         let namespace = change.id.namespace.as_deref().and_then(|ns| namespaces.get(ns));
-        let definition = kinds.get(&(change.id.group.clone(), change.id.kind.clone()));
-        for &(container, action) in namespace.into_iter().chain(definition) {
+        for (container, action) in namespace.copied().into_iter().chain(of_kind(&kinds, &change.id)) {
             let wrong = match (is_write(action), is_write(change.action)) {
                 (true, true) => at < container,
                 (false, true) => action == Action::Delete,
@@ -62,6 +65,10 @@ pub(super) fn defined(beside: &Beside<'_>, id: &ResourceId) -> Option<(String, S
 }
 
 pub(super) fn dependencies_come_first(beside: &Beside<'_>, broken: &mut Vec<String>) {
+    let depends = |input: &SourceInput<'_>| input.set.manifests().iter().any(|c| !c.wants().depends_on.is_empty());
+    if !beside.inputs.iter().any(depends) {
+        return;
+    }
     let writes = beside.plan.changes.iter().enumerate().filter(|(_, c)| is_write(c.action));
     let places: HashMap<&ResourceId, usize> = writes.clone().map(|(at, c)| (&c.id, at)).collect();
     for (at, change) in writes {

@@ -45,7 +45,7 @@ pub(super) fn lines(fields: &[Field], side: Side) -> Vec<Line> {
         // Masked values of one length look the same: say that they are not.
         let changed = side == Side::After && field.before.as_ref() == Some(value);
         let segments: Vec<String> = field.path.segments().collect();
-        insert(&mut root, &segments, "", Node::Leaf { value: value.clone(), changed });
+        insert(&mut root, &segments, "", Node::Leaf { value: Value::clone(value), changed });
     }
     let mut out = Vec::new();
     if let Some(node) = root {

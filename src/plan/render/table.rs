@@ -148,7 +148,7 @@ fn one(field: &Field) -> String {
         // Masked values of one length look the same.
         return format!("{path} (changed)");
     }
-    match (field.before.as_ref().map(short), field.after.as_ref().map(short)) {
+    match (field.before.as_deref().map(short), field.after.as_deref().map(short)) {
         (Some(Some(before)), Some(Some(after))) => format!("{path} {before} -> {after}"),
         (None, Some(Some(after))) => format!("{path} (new) {after}"),
         (None, Some(None)) => format!("{path} (new)"),

@@ -96,6 +96,7 @@ pub(super) fn make(name: &Name, now: Moment) -> Result<(), TargetError> {
     let conn = Connection::open(&place).map_err(|e| name.writing(e))?;
     fill(&conn, now).map_err(|e| name.writing(e))?;
     conn.close().map_err(|(_, e)| name.writing(e))?;
+    fs::File::open(&place).and_then(|file| file.sync_all()).map_err(failed)?;
     failpoint::hit(failpoint::STORE_MADE);
     match place.persist_noclobber(&name.path) {
         Ok(()) => {}
@@ -120,6 +121,8 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 
 fn fill(conn: &Connection, now: Moment) -> rusqlite::Result<()> {
     conn.pragma_update(None, "page_size", 8192)?;
+    // Until it has its name nobody would miss it: it is synced once, when it is whole.
+    conn.pragma_update(None, "synchronous", "OFF")?;
     conn.execute_batch("BEGIN IMMEDIATE")?;
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
     layout::migrate(conn, 0, MIGRATIONS)?;

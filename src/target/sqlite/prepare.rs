@@ -13,7 +13,7 @@ use crate::base::pointer::Pointer;
 use crate::base::resource::{GroupVersionKind, ResourceId};
 use crate::base::sensitive;
 use crate::inventory::{OWNER_ANNOTATION, Row, seen_digest};
-use crate::merge::{self, FieldSet};
+use crate::merge;
 use crate::schema::{Catalog, KindSchema};
 use crate::target::{TargetError, Write};
 
@@ -191,10 +191,9 @@ fn row_text(
     (uid, version): (&str, i64),
 ) -> Result<Option<(usize, String)>, TargetError> {
     let Some((source, mut row)) = row else { return Ok(None) };
-    let fields = FieldSet::from_fields_v1(&row.fields).map_err(|e| bad(id, &e.to_string()))?;
     row.uid = ObjectUid::parse(uid).map_err(|e| bad(id, &e.to_string()))?;
     row.version = version.to_string();
-    row.seen = seen_digest(schema, object, &fields, &row.sensitive);
+    row.seen = seen_digest(schema, object, &row.fields, &row.sensitive);
     let text = serde_json::to_string(&row).map_err(|e| bad(id, &e.to_string()))?;
     Ok(Some((source, text)))
 }

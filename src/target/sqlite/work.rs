@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::prepare::{Context, Item, Ready};
@@ -190,7 +191,7 @@ fn fill(receipt: &mut Value, steps: &[Step]) {
     });
     let written: HashMap<&ResourceId, (&str, i64)> = written.collect();
     for change in changes.iter_mut().filter_map(Value::as_object_mut) {
-        let id = change.get("id").and_then(|id| serde_json::from_value::<ResourceId>(id.clone()).ok());
+        let id = change.get("id").and_then(|id| ResourceId::deserialize(id).ok());
         if let Some((uid, version)) = id.and_then(|id| written.get(&id).copied()) {
             change.insert("uid".to_owned(), uid.into());
             change.insert("version".to_owned(), version.to_string().into());

@@ -53,6 +53,10 @@ impl Quota<'_> {
 
 /// Judges all Changes together.
 pub fn judge(considered: &[Considered<'_>], facts: &Facts<'_>) -> Verdict {
+    let is_quota = |id: &ResourceId| id.is("", "ResourceQuota");
+    if facts.contents.is_empty() && !considered.iter().any(|change| is_quota(change.id)) {
+        return Verdict::default();
+    }
     let before: BTreeMap<&ResourceId, &Value> = facts.contents.iter().map(|l| (&l.head.id, &l.object)).collect();
     let mut after = before.clone();
     for change in considered.iter().filter(|c| c.is_written()) {
@@ -61,7 +65,7 @@ pub fn judge(considered: &[Considered<'_>], facts: &Facts<'_>) -> Verdict {
         }
     }
     let quotas: Vec<Quota<'_>> =
-        after.iter().filter(|(id, _)| id.is("", "ResourceQuota")).map(|(id, object)| Quota { id, object }).collect();
+        after.iter().filter(|(id, _)| is_quota(id)).map(|(id, object)| Quota { id, object }).collect();
     let mut verdict = Verdict::default();
     let mut worlds: BTreeMap<&str, (World<'_>, World<'_>)> = BTreeMap::new();
     for quota in &quotas {

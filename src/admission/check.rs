@@ -84,7 +84,7 @@ pub fn check_telling(
         .collect();
     drop(counter);
 
-    faults.extend(identity::judge(verdicts.iter().filter_map(|verdict| Some((verdict.id()?, verdict.at())))));
+    faults.extend(identity::judge(verdicts.iter().filter_map(|verdict| Some((verdict.id()?, verdict))), Verdict::at));
     name_resources(&mut warnings, &verdicts);
     let mut ids: Vec<ResourceId> = damaged.iter().filter_map(|document| judge.guess_id(&document.value)).collect();
     let mut manifests = Vec::with_capacity(verdicts.len());

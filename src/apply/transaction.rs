@@ -208,12 +208,7 @@ fn refuse(moved: Vec<Fault>) -> Result<(), ApplyError> {
 }
 
 /// A pause holds back what takes objects from the paused Source, too.
-fn givers_held(
-    reader: &dyn Reader,
-    made: &Made,
-    options: &ApplyOptions,
-    now: Moment,
-) -> Result<(), ApplyError> {
+fn givers_held(reader: &dyn Reader, made: &Made, options: &ApplyOptions, now: Moment) -> Result<(), ApplyError> {
     let givers = made.givers();
     let givers = givers.iter().map(|at| (&made.outside[*at].name, &made.outside[*at].commit));
     // At which commit a Source is held is its own affair.

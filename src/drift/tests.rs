@@ -102,7 +102,7 @@ fn without_a_log_the_holder_of_the_field_claims_to_be_who_wrote_it() {
 
 fn classified(log: &[LogLine], emergency: &[Pointer]) -> Origin {
     let id = ResourceId::parse("ConfigMap/shop/a").unwrap();
-    let fields = [Field { path: at("/data/a"), before: Some(json!("2")), after: Some(json!("1")) }];
+    let fields = [Field { path: at("/data/a"), before: Some(json!("2").into()), after: Some(json!("1").into()) }];
     let (file, standing) = ("a.yaml".to_owned(), Standing::Ours);
     let subject = Subject { id: &id, uid: None, file, line: 1, standing, fields: &fields, live: None, log, emergency };
     classify(subject).unwrap().fields[0].origin

@@ -66,6 +66,9 @@ pub(crate) struct Change<'a> {
     pub(crate) after: Option<Arc<Value>>,
 }
 
+/// A Change where many are sorted and handed on: each is large.
+pub(crate) type Boxed<'a> = Box<Change<'a>>;
+
 impl<'a> Change<'a> {
     /// The object as it would be after the Change; `None` if there would be none.
     pub(crate) fn after(&'a self) -> Option<&'a Value> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use super::change::{Change, Giver, Intent, Unchanged};
+use super::change::{Boxed, Change, Giver, Intent, Unchanged};
 use super::claim::given_away;
 use super::document::{Action, Allowances, Purpose, Undo};
 use super::input::{Grants, Observed, OtherSource, SourceInput, Uses};
@@ -36,7 +36,7 @@ pub struct Draft<'a> {
     pub(crate) others: &'a [OtherSource],
     pub(crate) grants: &'a Grants,
     /// Boxed: they are sorted, and each is large.
-    pub(crate) changes: Vec<Box<Change<'a>>>,
+    pub(crate) changes: Vec<Boxed<'a>>,
     pub(crate) unchanged: Vec<Unchanged>,
     pub(crate) ended: Vec<EndedRow>,
     deletes_need_allowance: bool,
@@ -222,7 +222,7 @@ impl<'a> Draft<'a> {
         self.changes.extend(notes);
     }
 
-    fn order_writes(&mut self, mut writes: Vec<Box<Change<'a>>>) {
+    fn order_writes(&mut self, mut writes: Vec<Boxed<'a>>) {
         // A stable start makes the order a function of the set alone.
         writes.sort_by(|a, b| (&a.entry.id, a.source).cmp(&(&b.entry.id, b.source)));
         let items: Vec<Item<'_>> = writes.iter().map(|change| item(change)).collect();
@@ -231,7 +231,7 @@ impl<'a> Draft<'a> {
             self.changes.extend(writes);
             return;
         };
-        let mut slots: Vec<Option<Box<Change<'a>>>> = writes.into_iter().map(Some).collect();
+        let mut slots: Vec<Option<Boxed<'a>>> = writes.into_iter().map(Some).collect();
         for (index, wave) in ordered {
             if let Some(mut change) = slots[index].take() {
                 change.entry.wave = wave;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::change::{Change, Giver, Intent, RowChange, Unchanged};
+use super::change::{Boxed, Change, Giver, Intent, RowChange, Unchanged};
 use super::claim::given_away;
 use super::document::{Action, Admitted, ChangeEntry, Field, Purpose, Undo};
 use super::emergency::{self, EMERGENCY_PENDING};
@@ -29,7 +29,7 @@ pub(super) const DELETE_BUDGET: RuleId = RuleId::new("delete-budget");
 
 /// The Changes of removals and what is wrong with them.
 pub(super) struct Removals<'a> {
-    pub(super) changes: Vec<Box<Change<'a>>>,
+    pub(super) changes: Vec<Boxed<'a>>,
     pub(super) ended: Vec<EndedRow>,
     pub(super) faults: Vec<Fault>,
     /// Whether the plan would be refused without `--allow-deletes`.
@@ -65,7 +65,7 @@ pub(super) struct Beside<'a, 'b> {
     pub(super) observed: &'a Observed,
     pub(super) grants: &'a Grants,
     /// What the Sources' manifests came to.
-    pub(super) changes: &'b [Box<Change<'a>>],
+    pub(super) changes: &'b [Boxed<'a>],
     /// What stays as it is declared.
     pub(super) unchanged: &'b [Unchanged],
 }

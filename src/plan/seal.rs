@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::change::{Change, Giver, Intent, RowChange, Unchanged};
+use super::change::{Boxed, Change, Giver, Intent, RowChange, Unchanged};
 use super::document::{
     Action, ChangeEntry, FORMAT_VERSION, PlanDocument, Purpose, SourceEntry, Summary, TargetEntry, UnchangedEntry,
     Waiver, WarningEntry,
@@ -156,7 +156,7 @@ impl SealedPlan {
     }
 }
 
-fn split(change: Box<Change<'_>>) -> (ChangeEntry, Step) {
+fn split(change: Boxed<'_>) -> (ChangeEntry, Step) {
     let Change { entry, source, from, intent, row, .. } = *change;
     let id = entry.id.clone();
     (entry, Step { id, source, from, intent, row })
@@ -166,7 +166,7 @@ fn moved_rows(unchanged: &[Unchanged]) -> Vec<(usize, Row)> {
     unchanged.iter().filter_map(|u| u.row.as_ref().map(|row| (u.source, (**row).clone()))).collect()
 }
 
-fn count(changes: &[Box<Change<'_>>], unchanged: usize) -> Summary {
+fn count(changes: &[Boxed<'_>], unchanged: usize) -> Summary {
     let mut by_action: BTreeMap<Action, usize> = BTreeMap::new();
     for change in changes {
         *by_action.entry(change.entry.action).or_default() += 1;

@@ -1,6 +1,6 @@
 //! Whether an inventory's serial rises with a plan.
 
-use super::change::{Change, Giver, Intent, RowChange};
+use super::change::{Boxed, Change, Giver, Intent, RowChange};
 use super::input::SourceInput;
 use super::removal::EndedRow;
 use crate::inventory::Row;
@@ -10,7 +10,7 @@ use crate::inventory::Row;
 pub(super) fn rises(
     source: usize,
     inputs: &[SourceInput<'_>],
-    changes: &[Box<Change<'_>>],
+    changes: &[Boxed<'_>],
     moved: &[(usize, Row)],
     ended: &[EndedRow],
 ) -> bool {

@@ -20,6 +20,7 @@ use holdfast::base::path::RepoPath;
 use holdfast::inventory::{Binding, Inventory};
 use holdfast::manifest::{Limits, ManifestSet, read_file};
 use holdfast::merge::{self, Ask};
+use holdfast::plan::document::Purpose;
 use holdfast::plan::{CommitFacts, FIELD_MANAGER, Grants, SourceInput, draft};
 use holdfast::source::scope::Namespaces;
 use holdfast::source::spec::SourceSpec;
@@ -58,16 +59,26 @@ fn plan(spec: &SourceSpec, set: &CheckedSet, reader: &dyn Reader) {
     let id = SourceId::derive(&reader.identity().unwrap(), &spec.name, 0);
     let inventory = Inventory::empty(id.clone());
     let commit = CommitId::parse(&"0a".repeat(20)).unwrap();
-    let binding = Binding { repository: String::new(), root_commits: BTreeSet::new(), path: String::new() };
+    let binding = Binding { repository: String::new(), root_commits: Vec::new(), path: String::new() };
     let facts = CommitFacts { commit, preview: false, rewind: false };
-    let input = SourceInput { spec, id, record: None, inventory: &inventory, set, facts, binding, rebinds: false };
-    let inputs = [input];
+    let inputs = [SourceInput {
+        spec,
+        id,
+        purpose: Purpose::Apply,
+        record: None,
+        inventory: &inventory,
+        set,
+        facts,
+        binding,
+        rebinds: false,
+        emergencies: Default::default(),
+    }];
     let observed = observe(reader, TargetKind::Embedded, &[], &inputs).unwrap();
     let grants = Grants::default();
     let drafted = draft(&inputs, &[], &observed, &grants);
     let facts = admission::facts(reader, &drafted).unwrap();
     let plan = admission::judge(drafted, &facts).map_err(|_| "refused").unwrap();
-    black_box(plan.seal(String::new()).unwrap());
+    drop(black_box(plan.seal(String::new()).unwrap()));
 }
 
 fn parts(c: &mut Criterion) {

@@ -35,10 +35,25 @@ pub(super) fn effective<'a>(
                     *slot = value.clone();
                 }
             }
-            None => take_out(out.to_mut(), pointer),
+            None => take_out_whole(out.to_mut(), pointer),
         }
     }
     out
+}
+
+/// Takes a field out, and with it every map and list around it of which nothing else is declared: an empty one would
+/// be declared in its place, and become ours.
+fn take_out_whole(declared: &mut Value, pointer: &Pointer) {
+    take_out(declared, pointer);
+    let mut around = pointer.parent();
+    while let Some(at) = around.filter(|at| !at.is_root()) {
+        let is_field = at.parent().and_then(|p| declared.pointer(p.as_str())).is_some_and(Value::is_object);
+        if !is_field || !declared.pointer(at.as_str()).is_some_and(shape::is_empty) {
+            return;
+        }
+        take_out(declared, &at);
+        around = at.parent();
+    }
 }
 
 /// The fields that a value declares and that are not left alone.

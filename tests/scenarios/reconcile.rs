@@ -439,6 +439,8 @@ fn an_object_that_moves_between_sources_is_transferred_with_its_uid() {
             repo.source("shop", &format!("{SPEC}\n{prune}\n  path: shop")),
             repo.source("other", &format!("{SPEC}\n{prune}\n  path: other")),
         ]);
+        // The Namespace is shop's: the other one waits for it, and a single look may come too early.
+        lab.run(&["run", "--once", "shop"]).ok();
         lab.run(&["run", "--once"]).ok();
         let uid = lab.live("ConfigMap/shop/a").unwrap()["metadata"]["uid"].clone();
         repo.remove("shop/a.yaml");

@@ -100,14 +100,12 @@ impl Memory {
     }
 
     /// Whether a refusal stands: of the same commit, on the same rules and the same target, and its next try hasn't come.
-    pub fn stands(&self, commit: &CommitId, on: &[&Digest], now: Moment) -> Option<&LoopRefusal> {
-        let refusal = self.record.refusal.as_ref().filter(|r| r.commit.as_ref() == Some(commit))?;
-        let same = refusal.on.as_ref().is_some_and(|was| on.contains(&was));
-        let waits = match refusal.next_try {
+    pub fn stands(&self, commit: &CommitId, on: &Digest, now: Moment) -> bool {
+        let refusal = self.record.refusal.as_ref().filter(|r| r.commit.as_ref() == Some(commit));
+        refusal.is_some_and(|refusal| match refusal.next_try {
             Some(next) => now < next,
-            None => same,
-        };
-        waits.then_some(refusal)
+            None => refusal.on.as_ref() == Some(on),
+        })
     }
 
     /// Writes what is new. A retry that somebody asked for meanwhile is kept.
@@ -166,14 +164,14 @@ mod tests {
         for _ in 0..5 {
             news.push(memory.refused(&rejection(Class::Target), Some(&commit("a")), None, Some(&on), interval, now));
             let Some(next) = memory.record.refusal.as_ref().unwrap().next_try else { break };
-            assert!(memory.stands(&commit("a"), &[&on], now).is_some());
-            assert!(memory.stands(&commit("a"), &[&on], next).is_none(), "its time has come");
+            assert!(memory.stands(&commit("a"), &on, now));
+            assert!(!memory.stands(&commit("a"), &on, next), "its time has come");
             now = next;
         }
         assert_eq!(news, [true, false, false, false, true], "told at the first and at the last");
-        assert!(memory.stands(&commit("a"), &[&on], at(1_000_000)).is_some(), "it waits for a change");
-        assert!(memory.stands(&commit("b"), &[&on], now).is_none(), "another commit");
-        assert!(memory.stands(&commit("a"), &[&digest("2")], now).is_none(), "other rules, or another target");
+        assert!(memory.stands(&commit("a"), &on, at(1_000_000)), "it waits for a change");
+        assert!(!memory.stands(&commit("b"), &on, now), "another commit");
+        assert!(!memory.stands(&commit("a"), &digest("2"), now), "other rules, or another target");
     }
 
     #[test]
@@ -181,8 +179,8 @@ mod tests {
         let mut memory = Memory::new(LoopRecord::default());
         let on = digest("1");
         assert!(memory.refused(&rejection(Class::Commit), Some(&commit("a")), None, Some(&on), SHORTEST, at(0)));
-        assert!(memory.stands(&commit("a"), &[&on], at(1_000_000)).is_some());
+        assert!(memory.stands(&commit("a"), &on, at(1_000_000)));
         memory.fine();
-        assert!(memory.stands(&commit("a"), &[&on], at(1)).is_none());
+        assert!(!memory.stands(&commit("a"), &on, at(1)));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::engine::Engine;
 use super::event::{Event, Level};
 use super::schedule::{Outcome, Schedule};
-use super::tick::Ticked;
+use super::tick::{Ticked, ticked};
 use crate::apply::source_id;
 use crate::base::clock::Moment;
 use crate::base::ids::SourceName;
@@ -65,9 +65,8 @@ impl Drop for Guard {
 
 fn start(engine: &'static Engine, name: &SourceName, say: &Sender<(SourceName, Ticked)>) -> std::io::Result<()> {
     let Some(spec) = engine.sources.iter().copied().find(|spec| spec.name == *name) else { return Ok(()) };
-    let broken =
-        Ticked { outcome: Outcome::Failed, failed: true, after_others: false, applied: false, on_target: false };
-    let guard = Guard { name: name.clone(), say: say.clone(), ticked: broken };
+    // What is said of a thread that breaks.
+    let guard = Guard { name: name.clone(), say: say.clone(), ticked: ticked(true, false, None) };
     std::thread::Builder::new().name(format!("source {name}")).spawn(move || {
         let mut guard = guard;
         guard.ticked = engine.tick(spec);

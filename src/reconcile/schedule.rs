@@ -100,11 +100,6 @@ impl Schedule {
         self.entries.values().filter(|entry| !entry.running).map(|entry| entry.due).min()
     }
 
-    /// Whether none is running.
-    pub fn is_idle(&self) -> bool {
-        self.entries.values().all(|entry| !entry.running)
-    }
-
     /// xorshift64: only to spread moments.
     fn next_random(&mut self) -> u64 {
         self.random ^= self.random << 13;

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::contested::contested;
 use super::decide::{Decision, Facts, decide};
 use super::engine::{Engine, Settled};
-use super::event::Level;
+use super::event::{Event, Level};
 use super::group::{Beside, Company};
 use super::memory::Memory;
 use super::newest::Newest;
@@ -17,10 +17,10 @@ use crate::admission::Rejection;
 use crate::apply::{ApplyError, ApplyOptions, Prepared, Ready, Transaction, source_id, target_fault};
 use crate::base::clock::Moment;
 use crate::base::digest;
-use crate::base::ids::{CommitId, Digest, SourceId, TargetIdentity};
+use crate::base::ids::{CommitId, Digest, PlanId, SourceId, TargetIdentity};
 use crate::inventory::{Controls, SourceRecord};
-use crate::plan::Grants;
 use crate::plan::document::{Action, PlanDocument};
+use crate::plan::{Grants, SealedPlan};
 use crate::source::spec::SourceSpec;
 use crate::target::{HistoryEntry, Live, Reader, TargetError};
 
@@ -77,7 +77,7 @@ impl Engine {
     pub(super) fn tick(&self, spec: &'static SourceSpec) -> Ticked {
         self.try_tick(spec).unwrap_or_else(|error| {
             self.tell(&self.line(Level::Error, "unreachable", spec, error.to_string()));
-            Ticked { failed: true, ..ticked(true, false, None) }
+            ticked(true, false, None)
         })
     }
 
@@ -104,7 +104,7 @@ impl Engine {
         let retry = memory.take_retry();
         let pin = view.controls.pinned(now);
         let rules = rules(spec, &view.definitions);
-        let stands = |commit: &CommitId| !retry && memory.stands(commit, &[&rules], now).is_some();
+        let stands = |commit: &CommitId| !retry && memory.stands(commit, &rules, now);
         let newest = self.newest(spec, pin, &view.definitions, stands);
         let (goal, commit, mut failed) = match newest {
             Newest::Ready(ready) => (Some(Arc::clone(&ready)), Some(ready.commit().clone()), false),
@@ -183,7 +183,7 @@ impl Engine {
         for _ in 0..ATTEMPTS {
             let reader = self.context.target.reader()?;
             let on = self.on(spec, rules, reader.as_ref())?;
-            if let (false, Some(_)) = (retry, memory.stands(commit, &[&on], now)) {
+            if !retry && memory.stands(commit, &on, now) {
                 self.still_refused(spec, memory, commit);
                 return Ok(Pursued::Refused);
             }
@@ -196,11 +196,11 @@ impl Engine {
                 Ok(sealed) => sealed,
                 Err(rejection) => {
                     drop(reader);
-                    self.refused_on(spec, memory, &rejection, (Some(commit), None), rules)?;
+                    self.refused_on(spec, memory, &rejection, (commit, None), rules)?;
                     return Ok(Pursued::Refused);
                 }
             };
-            let facts = facts(spec, &prepared, sealed.document(), view, reader.as_ref(), now)?;
+            let facts = facts(spec, &prepared, sealed.document(), view, beside.reader, beside.known, now)?;
             let sealed = match decide(&facts) {
                 Decision::Nothing => {
                     self.nothing(spec, memory, sealed.document(), commit);
@@ -226,7 +226,7 @@ impl Engine {
                             }
                             Err(rejection) => {
                                 drop(reader);
-                                self.refused_on(spec, memory, &rejection, (Some(commit), None), rules)?;
+                                self.refused_on(spec, memory, &rejection, (commit, None), rules)?;
                                 return Ok(Pursued::Refused);
                             }
                         }
@@ -234,31 +234,27 @@ impl Engine {
                 }
             };
             drop(reader);
-            let plan = sealed.document();
-            match self.apply(&prepared, plan) {
+            let plan = sealed.document().plan_id.clone();
+            let line = self.applied_line(spec, sealed.document(), facts.is_new);
+            let rejection = match self.apply(&prepared, sealed) {
                 Ok(()) => {
                     memory.fine();
-                    self.applied_line(spec, plan, facts.is_new);
+                    self.tell(&Event { at: self.now(), ..line });
                     return Ok(Pursued::Applied { after_others: stale });
                 }
                 Err(ApplyError::Interrupted) => return Ok(Pursued::Stopped),
-                Err(ApplyError::Refused(refused)) if refused.stale => {}
-                Err(ApplyError::Target(TargetError::Precondition { .. })) => {}
-                Err(ApplyError::Refused(refused)) => {
-                    self.refused_on(spec, memory, &refused.rejection, (Some(commit), Some(plan)), rules)?;
-                    return Ok(Pursued::Refused);
-                }
-                Err(ApplyError::Target(error)) => {
-                    let rejection = Rejection::of(target_fault(&error));
-                    self.refused_on(spec, memory, &rejection, (Some(commit), Some(plan)), rules)?;
-                    return Ok(Pursued::Refused);
-                }
-            }
+                Err(ApplyError::Refused(refused)) if refused.stale => continue,
+                Err(ApplyError::Target(TargetError::Precondition { .. })) => continue,
+                Err(ApplyError::Refused(refused)) => refused.rejection,
+                Err(ApplyError::Target(error)) => Rejection::of(target_fault(&error)),
+            };
+            self.refused_on(spec, memory, &rejection, (commit, Some(&plan)), rules)?;
+            return Ok(Pursued::Refused);
         }
         Ok(Pursued::Stale)
     }
 
-    fn apply(&self, prepared: &Prepared<'static>, plan: &PlanDocument) -> Result<(), ApplyError> {
+    fn apply(&self, prepared: &Prepared<'static>, plan: SealedPlan) -> Result<(), ApplyError> {
         let options = ApplyOptions {
             actor: self.actor.clone(),
             apply: (self.new_apply)(self.now()),
@@ -269,7 +265,7 @@ impl Engine {
             single_use: false,
         };
         self.writing(|| {
-            Transaction::begin(&self.context, prepared, plan, options)?.commit(&self.context)?;
+            Transaction::begin_at_once(&self.context, prepared, plan, options)?.commit(&self.context)?;
             for read in prepared.reads() {
                 // The apply is done; the mirror only keeps its commit from being collected.
                 if let Err(error) = read.keep() {
@@ -347,10 +343,10 @@ impl Engine {
         spec: &'static SourceSpec,
         memory: &mut Memory,
         rejection: &Rejection,
-        (commit, plan): (Option<&CommitId>, Option<&PlanDocument>),
+        (commit, plan): (&CommitId, Option<&PlanId>),
         rules: &Digest,
     ) -> Result<(), TargetError> {
-        self.refused(spec, memory, rejection, (commit, plan), None)?;
+        self.refused(spec, memory, rejection, (Some(commit), plan), None)?;
         // The note in the operation log is a write too.
         let on = self.on(spec, rules, self.context.target.reader()?.as_ref())?;
         if let Some(refusal) = &mut memory.record.refusal {
@@ -364,11 +360,10 @@ impl Engine {
         spec: &'static SourceSpec,
         memory: &mut Memory,
         rejection: &Rejection,
-        (commit, plan): (Option<&CommitId>, Option<&PlanDocument>),
+        (commit, plan): (Option<&CommitId>, Option<&PlanId>),
         on: Option<&Digest>,
     ) -> Result<(), TargetError> {
         let now = self.now();
-        let plan = plan.map(|plan| &plan.plan_id);
         let news = memory.refused(rejection, commit, plan, on, spec.interval, now);
         let count = rejection.refusals().len();
         let more = if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() };
@@ -463,7 +458,7 @@ impl Engine {
         }
     }
 
-    fn applied_line(&self, spec: &SourceSpec, plan: &PlanDocument, is_new: bool) {
+    fn applied_line(&self, spec: &SourceSpec, plan: &PlanDocument, is_new: bool) -> Event {
         let commit = plan.sources.iter().find(|source| source.name == spec.name).map(|source| &source.commit);
         let s = &plan.summary;
         let counts = [
@@ -488,11 +483,11 @@ impl Engine {
         if !others.is_empty() {
             line = line.with("together", json!(others));
         }
-        self.tell(&line);
+        line
     }
 }
 
-fn ticked(failed: bool, after_others: bool, again: Option<Moment>) -> Ticked {
+pub(super) fn ticked(failed: bool, after_others: bool, again: Option<Moment>) -> Ticked {
     let outcome = match (failed, again) {
         (_, Some(at)) => Outcome::Again(at),
         (true, None) => Outcome::Failed,
@@ -518,22 +513,17 @@ fn facts(
     plan: &PlanDocument,
     view: &View,
     reader: &dyn Reader,
+    known: &[SourceRecord],
     now: Moment,
 ) -> Result<Facts, TargetError> {
-    let known = reader.sources()?;
-    let mut is_new = false;
-    let mut owned = std::collections::BTreeSet::new();
-    for read in prepared.reads() {
-        let id = source_id(&view.identity, &read.spec.name, &known);
-        let record = known.iter().find(|record| record.id == id);
-        is_new |= record.is_none_or(|record| record.commit != read.commit || record.spec != read.spec.digest());
-        owned.extend(reader.inventory(&id)?.rows.into_keys());
-    }
-    let only_drift = plan
-        .changes
-        .iter()
-        .filter(|change| change.action.is_pending())
-        .all(|change| matches!(change.action, Action::Create | Action::Update) && owned.contains(&change.id));
+    let ids: Vec<SourceId> = prepared.reads().map(|read| source_id(&view.identity, &read.spec.name, known)).collect();
+    let is_new = prepared.reads().zip(&ids).any(|(read, id)| {
+        let record = known.iter().find(|record| record.id == *id);
+        record.is_none_or(|record| record.commit != read.commit || record.spec != read.spec.digest())
+    });
+    let pending = is_pending(plan);
+    // It is asked only of a plan that brings nothing new and yet would change something.
+    let only_drift = !is_new && pending && is_drift(plan, &ids, reader)?;
     let pinned = view.controls.pinned(now).is_some();
     Ok(Facts {
         apply: spec.apply,
@@ -543,7 +533,17 @@ fn facts(
         is_new,
         rewind: plan.sources.iter().any(|source| source.rewind),
         preview: plan.sources.iter().any(|source| source.preview),
-        pending: is_pending(plan),
+        pending,
         only_drift,
     })
+}
+
+/// Whether all that a plan would change is what others did to objects that these Sources own.
+fn is_drift(plan: &PlanDocument, sources: &[SourceId], reader: &dyn Reader) -> Result<bool, TargetError> {
+    let mut owned = std::collections::BTreeSet::new();
+    for id in sources {
+        owned.extend(reader.inventory(id)?.rows.into_keys());
+    }
+    let mut pending = plan.changes.iter().filter(|change| change.action.is_pending());
+    Ok(pending.all(|change| matches!(change.action, Action::Create | Action::Update) && owned.contains(&change.id)))
 }

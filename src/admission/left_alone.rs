@@ -164,5 +164,5 @@ fn holds(live: &Value, manager: &str, pointer: &Pointer) -> bool {
         .entries
         .iter()
         .filter(|entry| entry.manager.as_str() == manager)
-        .any(|entry| entry.fields.pointers(live).iter().any(|held| held.is_within(pointer) || pointer.is_within(held)))
+        .any(|entry| entry.fields.pointers(live).iter().any(|held| held.overlaps(pointer)))
 }

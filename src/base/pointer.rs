@@ -106,6 +106,11 @@ impl Pointer {
     pub fn is_within(&self, other: &Pointer) -> bool {
         self.0.strip_prefix(other.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
+
+    /// Whether one of the two places lies within the other.
+    pub fn overlaps(&self, other: &Pointer) -> bool {
+        self.is_within(other) || other.is_within(self)
+    }
 }
 
 impl TryFrom<String> for Pointer {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::blame::{Blame, blame};
-use super::contest::contest;
-use super::episode::overlaps;
+use super::blame::{Blame, Holders, blame_in};
+use super::contest::contest_in;
+use super::episode::episodes;
 use super::finding::{Drifted, DriftedField, Origin};
 use super::standing::Standing;
 use crate::base::ids::ObjectUid;
@@ -46,38 +46,38 @@ pub fn classify(subject: Subject<'_>) -> Option<Drifted> {
     if is_ours && subject.fields.is_empty() {
         return None;
     }
+    let holders = Holders::of(live);
     let of = |path: &Pointer| {
-        let blame = blame(log, live, path);
-        let origin = if subject.emergency.iter().any(|place| overlaps(place, path)) {
+        let episodes = episodes(log, path);
+        let blame = blame_in(&episodes, &holders, path);
+        let origin = if subject.emergency.iter().any(|place| place.overlaps(path)) {
             Origin::Emergency
         } else if blame.who.is_some() {
             Origin::Manual
         } else {
             Origin::Accidental
         };
-        (blame, origin)
+        (blame, origin, contest_in(&episodes))
     };
-    let whole = Pointer::root();
     let mut contested = None;
     let (mut fields, mut about) = (Vec::new(), (Blame::default(), Origin::Accidental));
     if is_ours {
         for field in subject.fields {
-            let (blame, origin) = of(&field.path);
+            let (blame, origin, contest) = of(&field.path);
             let Field { path, before, after } = field.clone();
             let (live, declared) = (before.map(Arc::unwrap_or_clone), after.map(Arc::unwrap_or_clone));
-            let contest = contest(log, &path);
             fields.push(DriftedField { path, declared, live, origin, blame, contest });
         }
         if let Some(last) = fields.iter().max_by_key(|field| field.blame.at) {
             about = (last.blame.clone(), last.origin);
         }
     } else {
-        let mark = Pointer::of(["metadata", "annotations", OWNER_ANNOTATION]);
-        about = match standing {
-            Standing::MarkRemoved | Standing::MarkDamaged | Standing::TakenOver { .. } => of(&mark),
-            _ => of(&whole),
-        };
-        contested = contest(log, &whole);
+        let (blame, origin, contest) = of(&Pointer::root());
+        (about, contested) = ((blame, origin), contest);
+        if matches!(standing, Standing::MarkRemoved | Standing::MarkDamaged | Standing::TakenOver { .. }) {
+            let (blame, origin, _) = of(&Pointer::of(["metadata", "annotations", OWNER_ANNOTATION]));
+            about = (blame, origin);
+        }
     }
     let (blame, origin) = about;
     let (file, line, id, uid) = (subject.file, subject.line, id.clone(), uid.cloned());

@@ -1,6 +1,6 @@
 //! Fields over which an apply and somebody else contend.
 
-use super::episode::episodes;
+use super::episode::{Episode, episodes};
 use crate::base::clock::Moment;
 use crate::base::pointer::Pointer;
 use crate::target::LogLine;
@@ -26,7 +26,11 @@ pub struct Contest {
 /// It stays so however long ago that was, so that the loop doesn't begin anew every ten minutes; a repair that comes
 /// later, by a person or with a new commit, ends it. The root pointer stands for the object as a whole.
 pub fn contest(log: &[LogLine], path: &Pointer) -> Option<Contest> {
-    let all = episodes(log, path);
+    contest_in(&episodes(log, path))
+}
+
+/// The same of a field whose episodes are known.
+pub(super) fn contest_in(all: &[Episode]) -> Option<Contest> {
     let repaired: Vec<_> = all.iter().filter_map(|episode| Some((episode, episode.repaired?))).collect();
     let last = repaired.get(repaired.len().checked_sub(REPAIRS)?..)?;
     let (since, until) = (last.first()?.1, last.last()?.1);

@@ -50,12 +50,7 @@ fn deed(line: &LogLine, path: &Pointer) -> Deed {
         (true, false) if line.applied => Deed::Ended,
         // Who made the object by hand wrote all of its fields.
         (true, false) if line.operation != "deleted" => Deed::Wrote,
-        (false, false) if line.fields.iter().any(|field| overlaps(field, path)) => Deed::Wrote,
+        (false, false) if line.fields.iter().any(|field| field.overlaps(path)) => Deed::Wrote,
         _ => Deed::Nothing,
     }
-}
-
-/// Whether one of two places lies within the other.
-pub(super) fn overlaps(a: &Pointer, b: &Pointer) -> bool {
-    a.is_within(b) || b.is_within(a)
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::episode::overlaps;
 use super::finding::Drifted;
 use super::inspect::Inspection;
 use super::patch::patch;
@@ -55,7 +54,7 @@ pub fn export(found: &Inspection, shown: &dyn Fn(&ResourceId) -> bool, added: bo
     let Some(set) = &found.set else { return out };
     for checked in set.manifests().iter().filter(|checked| shown(checked.id())) {
         let id = checked.id();
-        let drifted = found.drifted.iter().find(|drifted| drifted.id == *id);
+        let drifted = found.drift_of(id);
         let additions: Vec<&Pointer> =
             found.added.iter().filter(|(of, _)| added && of == id).map(|(_, added)| &added.path).collect();
         if drifted.is_none() && additions.is_empty() {
@@ -130,7 +129,7 @@ fn edited(
     };
     let mut hidden = sensitive::pointers(live, checked.sensitive());
     hidden.extend(sensitive::pointers(checked.declared(), checked.sensitive()));
-    let is_hidden = |path: &Pointer| hidden.iter().any(|hidden| overlaps(hidden, path));
+    let is_hidden = |path: &Pointer| hidden.iter().any(|hidden| hidden.overlaps(path));
     const SENSITIVE: &str = "it is or holds a sensitive value, which is not written into a file";
 
     let (mut new, mut paths, mut removed) = (written.clone(), Vec::new(), Vec::new());

@@ -47,7 +47,7 @@ pub struct Inspection {
     pub drifted: Vec<Drifted>,
     /// What others added to objects of this Source.
     pub added: Vec<(ResourceId, Added)>,
-    /// Objects that can't be compared.
+    /// Objects that can't be compared, sorted.
     pub unknown: Vec<(ResourceId, NotRead)>,
     /// What is declared but left alone.
     pub left_alone: Vec<Warning>,
@@ -62,6 +62,16 @@ impl Inspection {
     pub fn kept(&self) -> Vec<&ResourceId> {
         let Ok(declared) = &self.declared else { return Vec::new() };
         self.inventory.rows.keys().filter(|id| declared.binary_search(id).is_err()).collect()
+    }
+
+    /// How an object drifted.
+    pub(super) fn drift_of(&self, id: &ResourceId) -> Option<&Drifted> {
+        self.drifted.binary_search_by(|drifted| drifted.id.cmp(id)).ok().map(|at| &self.drifted[at])
+    }
+
+    /// Why an object can't be compared.
+    pub(super) fn unknown_of(&self, id: &ResourceId) -> Option<&NotRead> {
+        self.unknown.binary_search_by(|(unknown, _)| unknown.cmp(id)).ok().map(|at| &self.unknown[at].1)
     }
 }
 
@@ -169,14 +179,13 @@ fn compare(
     reader: &dyn Reader,
     found: &mut Inspection,
 ) -> Result<(), TargetError> {
-    let record = found.record.clone();
-    let inventory = found.inventory.clone();
+    let Inspection { record, inventory, live, drifted, added: additions, unknown, left_alone, restored, .. } = found;
     let inputs = [SourceInput {
         spec,
         purpose: Purpose::Apply,
         id: record.id.clone(),
-        record: Some(&record),
-        inventory: &inventory,
+        record: Some(record),
+        inventory,
         set,
         facts: CommitFacts { commit: record.commit.clone(), preview: false, rewind: false },
         binding: record.binding.clone(),
@@ -184,7 +193,7 @@ fn compare(
         // They are told apart here, not left out.
         emergencies: BTreeMap::new(),
     }];
-    let emergencies = emergencies(reader, &reader.controls(&record.id)?, &inventory)?;
+    let emergencies = emergencies(reader, &reader.controls(&record.id)?, inventory)?;
     let observed = observe_telling(reader, context.target.kind(), known, &inputs, context.progress)?;
     let grants = Grants::default();
     let draft = draft(&inputs, &[], &observed, &grants);
@@ -192,25 +201,25 @@ fn compare(
         draft.entries().map(|(entry, after)| (&entry.id, (entry, after))).collect();
     let faults: HashMap<&ResourceId, &Fault> =
         draft.faults().filter_map(|fault| Some((fault.id.as_ref()?, fault))).collect();
-    found.left_alone = draft.warnings().filter(|w| w.rule == admission::LEFT_ALONE).cloned().collect();
+    *left_alone = draft.warnings().filter(|w| w.rule == admission::LEFT_ALONE).cloned().collect();
     for checked in set.manifests() {
         let id = checked.id();
-        let live = found.live.get(id);
+        let live = live.get(id);
         let (change, fault) = (changes.get(id), faults.get(id));
         if change.is_some() || fault.is_some() {
             let head = observed.heads.get(id);
-            let standing = standing(&record.id, id, inventory.rows.get(id), head, known);
+            let standing = standing(&record.id, inventory.rows.get(id), head, known);
             match (&standing, fault) {
-                (Standing::Ours, Some(fault)) => found.unknown.push((id.clone(), not_read(fault))),
+                (Standing::Ours, Some(fault)) => unknown.push((id.clone(), not_read(fault))),
                 // What a manifest only uses is nobody's to own.
                 (Standing::NotOwned | Standing::Ours, None) if checked.wants().use_ => {}
                 _ => {
-                    if let Some(restored) = change.and_then(|(_, after)| *after) {
-                        found.restored.insert(id.clone(), restored.clone());
+                    if let Some(after) = change.and_then(|(_, after)| *after) {
+                        restored.insert(id.clone(), after.clone());
                     }
                     let log = reader.log(id)?;
                     let emergency: Vec<Pointer> = emergencies.get(id).map(Emergency::places).unwrap_or_default();
-                    found.drifted.extend(classify(Subject {
+                    drifted.extend(classify(Subject {
                         id,
                         uid: head.map(|head| &head.uid),
                         file: checked.file_text().into_owned(),
@@ -227,15 +236,15 @@ fn compare(
         let ours = inventory.rows.contains_key(id) && !checked.wants().use_;
         if let Some(live) = live.filter(|live| ours && is_watched(id, &live.object)) {
             match added(id, &live.object, checked.fields(), &named(spec, id)) {
-                Ok(more) => found.added.extend(more.into_iter().map(|added| (id.clone(), added))),
+                Ok(more) => additions.extend(more.into_iter().map(|added| (id.clone(), added))),
                 Err(error) => {
-                    found.unknown.push((id.clone(), NotRead { rule: "unreadable-object", text: error.to_string() }));
+                    unknown.push((id.clone(), NotRead { rule: "unreadable-object", text: error.to_string() }));
                 }
             }
         }
     }
-    found.unknown.sort_by(|a, b| a.0.cmp(&b.0));
-    found.unknown.dedup_by(|a, b| a.0 == b.0);
+    unknown.sort_by(|a, b| a.0.cmp(&b.0));
+    unknown.dedup_by(|a, b| a.0 == b.0);
     Ok(())
 }
 

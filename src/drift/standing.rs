@@ -1,8 +1,8 @@
 //! Whose a declared object is now.
 
 use crate::base::ids::{ObjectUid, SourceId};
-use crate::base::resource::ResourceId;
 use crate::inventory::{Row, SourceRecord};
+use crate::plan::Marked;
 use crate::target::Head;
 
 /// How a declared object stands to the Source that applied it.
@@ -61,26 +61,17 @@ impl Standing {
 }
 
 /// Compares inventory, live identity and owner mark, as every plan does.
-pub fn standing(
-    source: &SourceId,
-    id: &ResourceId,
-    row: Option<&Row>,
-    head: Option<&Head>,
-    known: &[SourceRecord],
-) -> Standing {
+pub fn standing(source: &SourceId, row: Option<&Row>, head: Option<&Head>, known: &[SourceRecord]) -> Standing {
     let Some(head) = head else { return Standing::Missing };
     let Some(row) = row else { return Standing::NotOwned };
     if row.uid != head.uid {
         return Standing::Recreated { was: row.uid.clone(), is: head.uid.clone() };
     }
-    match &head.mark {
-        Err(_) => Standing::MarkDamaged,
-        Ok(None) => Standing::MarkRemoved,
-        Ok(Some(mark)) if mark.resource != *id => Standing::MarkDamaged,
-        Ok(Some(mark)) if mark.source != *source => {
-            let name = known.iter().find(|record| record.id == mark.source).map(|record| record.name.to_string());
-            Standing::TakenOver { by: name.unwrap_or_else(|| mark.source.to_string()) }
-        }
-        Ok(Some(_)) => Standing::Ours,
+    match Marked::of(head, source, known) {
+        Marked::Malformed | Marked::Copied(_) => Standing::MarkDamaged,
+        Marked::None => Standing::MarkRemoved,
+        Marked::Other(record) => Standing::TakenOver { by: record.name.to_string() },
+        Marked::Unknown(other) => Standing::TakenOver { by: other.to_string() },
+        Marked::Ours => Standing::Ours,
     }
 }

@@ -120,10 +120,10 @@ fn object_synced(found: &Inspection, id: &ResourceId) -> Verdict {
     if let Err(NotRead { text, .. }) = &found.declared {
         return Verdict::new(Answer::Unknown, "CommitUnreadable", text.as_str(), None);
     }
-    if let Some((_, why)) = found.unknown.iter().find(|(unknown, _)| unknown == id) {
+    if let Some(why) = found.unknown_of(id) {
         return Verdict::new(Answer::Unknown, "Unreadable", why.text.as_str(), None);
     }
-    match found.drifted.iter().find(|drifted| drifted.id == *id) {
+    match found.drift_of(id) {
         None => Verdict::new(Answer::True, "Synced", "it is as it was applied", None),
         Some(drifted) => Verdict::new(Answer::False, drift_reason(&[drifted]), drift_text(drifted), drifted.since()),
     }
@@ -176,7 +176,7 @@ fn drift_text(drifted: &Drifted) -> String {
 fn healthy(live: Option<&Live>, kind: TargetKind, found: &Inspection, id: &ResourceId) -> Verdict {
     let Some(live) = live else {
         // A Job that its TTL removed ran, and nothing of it is missing.
-        let gone = found.drifted.iter().any(|drifted| drifted.id == *id) || found.declared.is_err();
+        let gone = found.drift_of(id).is_some() || found.declared.is_err();
         return if gone {
             Verdict::new(Answer::False, "Missing", "it isn't there", None)
         } else {

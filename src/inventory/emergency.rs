@@ -47,7 +47,7 @@ impl Emergency {
 
     /// The change that a field of the live object lies in, holds, or is.
     pub fn of(&self, path: &Pointer) -> Option<&EmergencyChange> {
-        self.fields.iter().find(|change| path.is_within(&change.path) || change.path.is_within(path))
+        self.fields.iter().find(|change| path.overlaps(&change.path))
     }
 }
 
@@ -113,7 +113,7 @@ impl Declared {
     fn has(&self, path: &Pointer) -> bool {
         match self {
             Self::All => true,
-            Self::Some(fields) => fields.iter().any(|field| field.is_within(path) || path.is_within(field)),
+            Self::Some(fields) => fields.iter().any(|field| field.overlaps(path)),
         }
     }
 }

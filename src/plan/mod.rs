@@ -36,6 +36,7 @@ pub(crate) use change::{Giver, Intent, RowChange};
 pub use draft::{Draft, draft};
 pub(crate) use emergency::refused as emergency_refused;
 pub use input::{BadGrant, CommitFacts, Grants, Observed, OtherSource, OutsideSource, SourceInput};
+pub(crate) use ownership::Marked;
 pub(crate) use removal::EndedRow;
 pub use seal::{BrokenPlan, Plan, SealedPlan};
 pub(crate) use seal::{Made, SealedSource, Step};

@@ -119,7 +119,7 @@ pub(super) const fn gone(mark: Mark, uid: Uid) -> Gone {
 
 /// What the owner mark of a live object says, with who and what it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Marked<'a> {
+pub(crate) enum Marked<'a> {
     /// It bears none.
     None,
     /// This Source's, for this resource.
@@ -136,7 +136,7 @@ pub(super) enum Marked<'a> {
 
 impl<'a> Marked<'a> {
     /// Reads the mark of a live object for the Source `ours`.
-    pub(super) fn of(head: &Head, ours: &SourceId, known: &'a [SourceRecord]) -> Self {
+    pub(crate) fn of(head: &Head, ours: &SourceId, known: &'a [SourceRecord]) -> Self {
         let mark = match &head.mark {
             Err(_) => return Self::Malformed,
             Ok(None) => return Self::None,

@@ -20,6 +20,11 @@ impl Moment {
         self.0
     }
 
+    /// Reads RFC 3339, to the millisecond; `None` of anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        text.parse::<jiff::Timestamp>().ok().map(|at| Self(at.as_millisecond()))
+    }
+
     /// RFC 3339 in UTC with seconds, as Kubernetes writes times (`2026-01-02T03:04:05Z`).
     pub fn rfc3339(self) -> String {
         jiff::Timestamp::from_millisecond(self.0 - self.0.rem_euclid(1000))

@@ -132,19 +132,19 @@ impl Condition<'_> {
 
 fn conditions(object: &Value) -> Vec<Condition<'_>> {
     let list = object.pointer("/status/conditions").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let text = |entry: &'_ Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     list.iter()
         .map(|entry| Condition {
-            kind: entry.get("type").and_then(Value::as_str).unwrap_or_default(),
-            status: entry.get("status").and_then(Value::as_str).unwrap_or_default(),
-            reason: entry.get("reason").and_then(Value::as_str).unwrap_or_default(),
-            message: entry.get("message").and_then(Value::as_str).unwrap_or_default(),
-            since: text(entry, "lastTransitionTime")
-                .parse::<jiff::Timestamp>()
-                .ok()
-                .map(|time| Moment::from_millis(time.as_millisecond())),
+            kind: text(entry, "type"),
+            status: text(entry, "status"),
+            reason: text(entry, "reason"),
+            message: text(entry, "message"),
+            since: Moment::parse(text(entry, "lastTransitionTime")),
         })
         .collect()
+}
+
+fn text<'e>(entry: &'e Value, key: &str) -> &'e str {
+    entry.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn number(object: &Value, pointer: &str) -> Option<i64> {

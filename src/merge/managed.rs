@@ -135,9 +135,9 @@ fn read(at: usize, raw: &Value) -> Result<Entry, MergeError> {
     }
     let time = match text("time")? {
         "" => None,
-        time => match time.parse::<jiff::Timestamp>() {
-            Ok(time) => Some(Moment::from_millis(time.as_millisecond())),
-            Err(_) => return Err(MergeError::entry(at, "its time is no RFC 3339")),
+        time => match Moment::parse(time) {
+            None => return Err(MergeError::entry(at, "its time is no RFC 3339")),
+            time => time,
         },
     };
     let fields = match map.get("fieldsV1") {

@@ -220,6 +220,35 @@ pub struct ChangeEntry {
     pub sensitive: bool,
 }
 
+impl ChangeEntry {
+    /// A Change of which nothing more is known: in wave 0, wholly undone, admitted offline.
+    pub(super) fn new(action: Action, id: ResourceId, source: SourceName) -> Self {
+        Self {
+            action,
+            id,
+            source,
+            from: None,
+            file: None,
+            line: None,
+            wave: 0,
+            undo: Undo::Exact,
+            fields: Vec::new(),
+            rule: None,
+            reason: None,
+            holds: Vec::new(),
+            taken: Vec::new(),
+            left: Vec::new(),
+            dropped_defaults: Vec::new(),
+            warnings: Vec::new(),
+            admitted: Admitted::Offline,
+            uid: None,
+            seen: None,
+            declared: None,
+            sensitive: false,
+        }
+    }
+}
+
 /// A resource that is as it is declared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

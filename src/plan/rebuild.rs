@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::change::{Change, Intent, RowChange};
-use super::document::{Action, Admitted, ChangeEntry, Undo};
+use super::document::{Action, ChangeEntry};
 use super::ownership::{Mark, Marked, OWNER_MISMATCH, Uid};
 use super::removal;
 use super::wanted::{Alone, Beside, UNREADABLE_OBJECT};
@@ -92,27 +92,15 @@ impl<'a> Beside<'a, '_> {
             }
         };
         let entry = ChangeEntry {
-            action: Action::Adopt,
-            id: head.id.clone(),
-            source: input.spec.name.clone(),
-            from: None,
             file: Some(next.file.clone()),
             line: Some(next.line).filter(|line| *line > 0),
             wave: next.wave,
-            undo: Undo::Exact,
-            fields: Vec::new(),
             rule: Some(REBUILT.as_str().to_owned()),
             reason: Some(format!("{why}; taken back as it is")),
-            holds: Vec::new(),
-            taken: Vec::new(),
-            left: Vec::new(),
-            dropped_defaults: Vec::new(),
-            warnings: Vec::new(),
-            admitted: Admitted::Offline,
             uid: Some(head.uid.clone()),
             seen: Some(seen.clone()),
             declared: Some(next.declared.clone()),
-            sensitive: false,
+            ..ChangeEntry::new(Action::Adopt, head.id.clone(), input.spec.name.clone())
         };
         // Without a version the next plan compares it, whatever it looks like.
         let row = Row { uid: head.uid.clone(), version: String::new(), seen, ..next };

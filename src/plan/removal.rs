@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::change::{Boxed, Change, Giver, Intent, RowChange, Unchanged};
 use super::claim::given_away;
-use super::document::{Action, Admitted, ChangeEntry, Field, Purpose, Undo};
+use super::document::{Action, ChangeEntry, Field, Purpose};
 use super::emergency::{self, EMERGENCY_PENDING};
 use super::holdings::{Deleting, Holdings, Holds};
 use super::input::{Grants, Observed, OtherSource, SourceInput};
@@ -365,27 +365,12 @@ fn change<'a>(one: One<'a>, inputs: &[SourceInput<'_>]) -> Change<'a> {
     let One { source, row, head, live, removal, holds, takes_others } = one;
     let seen = || seen(row, live, inputs[source].set.catalog());
     let mut entry = ChangeEntry {
-        action: Action::Keep,
-        id: row.id.clone(),
-        source: inputs[source].spec.name.clone(),
-        from: None,
         file: Some(row.file.clone()),
         line: Some(row.line).filter(|line| *line > 0),
         wave: row.wave,
-        undo: Undo::Exact,
-        fields: Vec::new(),
-        rule: None,
-        reason: None,
         holds,
-        taken: Vec::new(),
-        left: Vec::new(),
-        dropped_defaults: Vec::new(),
-        warnings: Vec::new(),
-        admitted: Admitted::Offline,
         uid: head.map(|h| h.uid.clone()),
-        seen: None,
-        declared: None,
-        sensitive: false,
+        ..ChangeEntry::new(Action::Keep, row.id.clone(), inputs[source].spec.name.clone())
     };
     let version = head.map_or_else(String::new, |h| h.version.clone());
     let (intent, row_change) = match removal {

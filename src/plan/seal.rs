@@ -90,7 +90,7 @@ impl<'a> Plan<'a> {
     /// # Errors
     /// If the finished plan breaks a promise.
     pub fn seal(self, created_at: String) -> Result<SealedPlan, BrokenPlan> {
-        let Self { draft, mut waivers } = self;
+        let Self { mut draft, mut waivers } = self;
         let mut warnings: Vec<WarningEntry> = draft.warnings.iter().map(warning_entry).collect();
         warnings.sort();
         warnings.dedup();
@@ -98,7 +98,7 @@ impl<'a> Plan<'a> {
         let (inputs, others, observed) = (draft.inputs, draft.others, draft.observed);
         let allowances = draft.used_allowances();
         let summary = count(&draft.changes, draft.unchanged.len());
-        let moved_rows = moved_rows(&draft.unchanged);
+        let moved_rows = moved_rows(&mut draft.unchanged);
         let rises = |source: usize| serial::rises(source, inputs, &draft.changes, &moved_rows, &draft.ended);
         let sources = inputs.iter().enumerate().map(|(at, input)| sealed_source(input, rises(at))).collect();
         let (changes, steps): (Vec<ChangeEntry>, Vec<Step>) = draft.changes.into_iter().map(split).unzip();
@@ -162,8 +162,8 @@ fn split(change: Boxed<'_>) -> (ChangeEntry, Step) {
     (entry, Step { id, source, from, intent, row })
 }
 
-fn moved_rows(unchanged: &[Unchanged]) -> Vec<(usize, Row)> {
-    unchanged.iter().filter_map(|u| u.row.as_ref().map(|row| (u.source, (**row).clone()))).collect()
+fn moved_rows(unchanged: &mut [Unchanged]) -> Vec<(usize, Row)> {
+    unchanged.iter_mut().filter_map(|u| u.row.take().map(|row| (u.source, *row))).collect()
 }
 
 fn count(changes: &[Boxed<'_>], unchanged: usize) -> Summary {

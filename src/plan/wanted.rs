@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::change::{Change, Giver, Intent, RowChange, Unchanged};
 use super::claim::{Claim, RELEASED_TO, given_away};
-use super::document::{Action, Admitted, ChangeEntry, Field, TakenField, UnchangedEntry, Undo};
+use super::document::{Action, ChangeEntry, Field, TakenField, UnchangedEntry};
 use super::emergency;
 use super::input::{Grants, Observed, SourceInput};
 use super::undo;
@@ -191,11 +191,17 @@ impl<'a> Beside<'a, '_> {
         row: Option<&Row>,
         claim: Claim,
     ) -> (Considered<'a>, Vec<Warning>) {
-        let before = match claim {
-            Claim::Transfer(Giver::Planned(giver)) => self.inputs[giver].inventory.rows.get(checked.id()),
-            Claim::Transfer(Giver::Outside(giver)) => self.observed.outside[giver].row(checked.id()),
-            Claim::Ours => row,
-            Claim::Adopt(_) => None,
+        let (before, emergencies) = match claim {
+            Claim::Transfer(Giver::Planned(giver)) => {
+                let giver = &self.inputs[giver];
+                (giver.inventory.rows.get(checked.id()), &giver.emergencies)
+            }
+            Claim::Transfer(Giver::Outside(giver)) => {
+                let giver = &self.observed.outside[giver];
+                (giver.row(checked.id()), &giver.emergencies)
+            }
+            Claim::Ours => (row, &self.inputs[source].emergencies),
+            Claim::Adopt(_) => (None, &self.inputs[source].emergencies),
         };
         let manager = Manager::new(FIELD_MANAGER);
         let alone = left_alone(
@@ -209,10 +215,13 @@ impl<'a> Beside<'a, '_> {
         let mut pointers: Vec<Pointer> = alone.iter().map(|(pointer, _)| pointer.clone()).collect();
         let marked = with_mark(checked.declared(), &live.object);
         let mut warnings: Vec<Warning> = alone.into_iter().map(|(_, warning)| warning).collect();
-        let emergencies = match claim {
-            Claim::Transfer(Giver::Planned(giver)) => &self.inputs[giver].emergencies,
-            Claim::Transfer(Giver::Outside(giver)) => &self.observed.outside[giver].emergencies,
-            Claim::Ours | Claim::Adopt(_) => &self.inputs[source].emergencies,
+        let ask = merge::Ask {
+            schema: checked.schema(),
+            live: Some(&live.object),
+            declared: &marked,
+            declared_before: None,
+            manager: &manager,
+            left_alone: &[],
         };
         if let Some(emergency) = emergencies.get(checked.id()) {
             if matches!(claim, Claim::Transfer(_)) {
@@ -221,14 +230,7 @@ impl<'a> Beside<'a, '_> {
             let merged = |pointers: &[Pointer]| {
                 let alone = Alone::of(checked, pointers);
                 let counted = declared_before.map(|before| alone.leave_out(checked, before.clone()));
-                let ask = merge::Ask {
-                    schema: checked.schema(),
-                    live: Some(&live.object),
-                    declared: &marked,
-                    declared_before: counted.as_ref(),
-                    manager: &manager,
-                    left_alone: pointers,
-                };
+                let ask = merge::Ask { declared_before: counted.as_ref(), left_alone: pointers, ..ask };
                 let outcome = merge::merge(&ask).map_err(|error| Box::new(self.unmerged(checked, &error)))?;
                 Ok((outcome.changes, outcome.result.into_owned()))
             };
@@ -240,14 +242,7 @@ impl<'a> Beside<'a, '_> {
         // What is left alone is others' business: it is neither seen nor kept as ours.
         let alone_too = Alone::of(checked, &pointers);
         let counted_before = declared_before.map(|before| alone_too.leave_out(checked, before.clone()));
-        let ask = merge::Ask {
-            schema: checked.schema(),
-            live: Some(&live.object),
-            declared: &marked,
-            declared_before: counted_before.as_ref(),
-            manager: &manager,
-            left_alone: &pointers,
-        };
+        let ask = merge::Ask { declared_before: counted_before.as_ref(), left_alone: &pointers, ..ask };
         let outcome = match merge::merge(&ask) {
             Ok(outcome) => outcome,
             Err(error) => return (Considered::Fault(self.unmerged(checked, &error)), Vec::new()),
@@ -317,27 +312,11 @@ impl<'a> Beside<'a, '_> {
 
     fn entry(&self, source: usize, checked: &Checked, action: Action) -> ChangeEntry {
         ChangeEntry {
-            action,
-            id: checked.id().clone(),
-            source: self.inputs[source].spec.name.clone(),
-            from: None,
             file: Some(checked.file_text().into_owned()),
             line: Some(checked.line()),
             wave: checked.wants().wave,
-            undo: Undo::Exact,
-            fields: Vec::new(),
-            rule: None,
-            reason: None,
-            holds: Vec::new(),
-            taken: Vec::new(),
-            left: Vec::new(),
-            dropped_defaults: Vec::new(),
-            warnings: Vec::new(),
-            admitted: Admitted::Offline,
-            uid: None,
-            seen: None,
             declared: Some(checked.digest().clone()),
-            sensitive: false,
+            ..ChangeEntry::new(action, checked.id().clone(), self.inputs[source].spec.name.clone())
         }
     }
 

@@ -3,6 +3,7 @@
 use serde_json::{Number, Value};
 
 use super::rules;
+use crate::base::base64;
 use crate::base::fault::RuleId;
 
 const PREFIX: &str = "tag:yaml.org,2002:";
@@ -55,7 +56,7 @@ pub(super) fn plain(text: String) -> Result<(Value, Option<Odd>), Unreadable> {
 pub(super) fn tagged(tag: &str, text: String) -> Result<Value, Unreadable> {
     let wrong = Err(Unreadable(rules::YAML_SYNTAX, "the value is not of the type that its tag says"));
     match tag.strip_prefix(PREFIX) {
-        Some("binary") => match base64(&text) {
+        Some("binary") => match base64::decode(&text) {
             None => Err(Unreadable(rules::YAML_SYNTAX, "the value of !!binary is not base64")),
             Some(bytes) => String::from_utf8(bytes).map(Value::String).map_err(|_| {
                 Unreadable(rules::ENCODING, "the value of !!binary is not UTF-8 text, which JSON could not carry")
@@ -276,32 +277,4 @@ fn is_date(text: &str) -> bool {
     matches!(parts.as_slice(), [y, m, d]
         if y.len() == 4 && number(y, 4) && number(m, 2) && number(d, 2)
             && m.parse::<u8>().is_ok_and(|m| m <= 12) && d.parse::<u8>().is_ok_and(|d| d <= 28))
-}
-
-/// Standard base64 with padding; line ends are passed over.
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let symbols: Vec<u8> = text.bytes().filter(|b| !matches!(b, b'\r' | b'\n')).collect();
-    if !symbols.len().is_multiple_of(4) {
-        return None;
-    }
-    let body = symbols.strip_suffix(b"==").or_else(|| symbols.strip_suffix(b"=")).unwrap_or(&symbols);
-    let mut out = Vec::with_capacity(body.len() * 3 / 4);
-    let (mut bits, mut held) = (0u32, 0u32);
-    for &symbol in body {
-        let six = match symbol {
-            b'A'..=b'Z' => symbol - b'A',
-            b'a'..=b'z' => symbol - b'a' + 26,
-            b'0'..=b'9' => symbol - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = (bits << 6 | u32::from(six)) & 0xffff;
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            out.push((bits >> held & 0xff) as u8);
-        }
-    }
-    Some(out)
 }

@@ -64,33 +64,31 @@ impl View {
 
 pub(super) fn control(target: &Embedded, write: ControlWrite) -> Result<bool, TargetError> {
     let ControlWrite { source, was, becomes, entry, details } = write;
-    failpoint::hit(failpoint::BEFORE_BEGIN);
-    let view = target.begin(target.wait)?;
-    failpoint::hit(failpoint::AFTER_BEGIN);
-    if view.source_controls(&source)? != was {
-        return Ok(false);
-    }
-    failpoint::hit(failpoint::AFTER_CHECKS);
-    view.keep(Kept::Control, &source, &becomes)?;
-    failpoint::hit(failpoint::AFTER_INVENTORY);
-    close(target, view, Some((entry, details)))
+    swap(target, Kept::Control, &source, [was, becomes], Some((entry, details)))
 }
 
 pub(super) fn note_loop(target: &Embedded, write: LoopWrite) -> Result<bool, TargetError> {
     let LoopWrite { source, was, becomes, entry } = write;
+    swap(target, Kept::Loop, &source, [was, becomes], entry)
+}
+
+/// Writes what a Source's becomes where it still is what it was; whether it was.
+fn swap<T: Serialize + DeserializeOwned + Default + PartialEq>(
+    target: &Embedded,
+    kept: Kept,
+    source: &SourceId,
+    [was, becomes]: [T; 2],
+    entry: Option<(HistoryEntry, Value)>,
+) -> Result<bool, TargetError> {
     failpoint::hit(failpoint::BEFORE_BEGIN);
     let view = target.begin(target.wait)?;
     failpoint::hit(failpoint::AFTER_BEGIN);
-    if view.source_loop(&source)? != was {
+    if view.kept::<T>(kept, source)? != was {
         return Ok(false);
     }
     failpoint::hit(failpoint::AFTER_CHECKS);
-    view.keep(Kept::Loop, &source, &becomes)?;
+    view.keep(kept, source, &becomes)?;
     failpoint::hit(failpoint::AFTER_INVENTORY);
-    close(target, view, entry)
-}
-
-fn close(target: &Embedded, view: View, entry: Option<(HistoryEntry, Value)>) -> Result<bool, TargetError> {
     match entry {
         Some((entry, details)) => {
             let at = entry.at;
@@ -102,9 +100,7 @@ fn close(target: &Embedded, view: View, entry: Option<(HistoryEntry, Value)>) ->
         None => {
             failpoint::hit(failpoint::BEFORE_COMMIT);
             let View { conn, name } = view;
-            conn.execute_batch("COMMIT").map_err(|e| name.writing(e))?;
-            // What is committed is in the log, and the next write puts it back.
-            let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
+            writer::commit(&conn).map_err(|e| name.writing(e))?;
         }
     }
     failpoint::hit(failpoint::AFTER_COMMIT);

@@ -3,6 +3,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use rusqlite::Connection;
+
 use super::Embedded;
 use super::prepare::Ready;
 use super::store::Puts;
@@ -57,19 +59,26 @@ impl Writer for Transaction<'_> {
 /// Commits; when that was done. If SQLite can't say whether that took place, the file itself is asked for the log's entry.
 pub(super) fn finish(target: &Embedded, view: View, entry: &str, at: Moment) -> Result<Instant, TargetError> {
     let View { conn, name } = view;
-    let result = conn.execute_batch("COMMIT");
-    let ended = Instant::now();
-    let Err(error) = result else {
-        // Whatever comes of writing the log back: what is committed is in the log, and the next one does it.
-        let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
-        return Ok(ended);
+    let error = match commit(&conn) {
+        Ok(ended) => return Ok(ended),
+        Err(error) => error,
     };
+    let ended = Instant::now();
     drop(conn);
     match target.view().and_then(|view| view.has_entry(entry, at)) {
         Ok(true) => Ok(ended),
         Ok(false) => Err(name.writing(error)),
         Err(then) => Err(TargetError::Unknown { target: name.shown, reason: format!("{error}, and then: {then}") }),
     }
+}
+
+/// Commits and writes the log back; when the former was done.
+pub(super) fn commit(conn: &Connection) -> rusqlite::Result<Instant> {
+    conn.execute_batch("COMMIT")?;
+    let ended = Instant::now();
+    // Whatever comes of it: what is committed is in the log, and the next write puts it back.
+    let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
+    Ok(ended)
 }
 
 /// An object that is gone.

@@ -49,8 +49,7 @@ impl View {
         let text = statement.query_row([source.as_str()], |row| row.get::<_, String>(0)).optional();
         match text.map_err(|e| self.name.reading(e))? {
             None => Ok(T::default()),
-            Some(text) => crate::base::json::read(text.as_bytes())
-                .map_err(|_| self.name.damaged("what is kept of a Source can't be read")),
+            Some(text) => self.read("what is kept of a Source", &text),
         }
     }
 

@@ -56,8 +56,7 @@ impl View {
     }
 
     fn entry(&self, text: &str) -> Result<HistoryEntry, TargetError> {
-        crate::base::json::read(text.as_bytes())
-            .map_err(|_| self.name.damaged("an entry of the operation log can't be read"))
+        self.read("an entry of the operation log", text)
     }
 
     /// The entries, newest first.
@@ -84,8 +83,7 @@ impl View {
             [exact, ..] if exact.0 == asked => exact,
             several => return Err(TargetError::Ambiguous { asked: asked.to_owned(), count: several.len() }),
         };
-        let details =
-            crate::base::json::read(one.2.as_bytes()).map_err(|_| self.name.damaged("a receipt can't be read"))?;
+        let details = self.read("a receipt", &one.2)?;
         Ok(Some((self.entry(&one.1)?, details)))
     }
 
@@ -103,11 +101,9 @@ impl View {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
             };
             let (entry, operation, uid, version, fields) = read().map_err(|e| self.name.reading(e))?;
-            let damaged = || self.name.damaged("a line of the operation log can't be read");
+            let what = "a line of the operation log";
             let entry = self.entry(&entry)?;
-            let fields: Vec<Pointer> = fields
-                .map_or(Ok(Vec::new()), |text| crate::base::json::read(text.as_bytes()))
-                .map_err(|_| damaged())?;
+            let fields: Vec<Pointer> = fields.map_or(Ok(Vec::new()), |text| self.read(what, &text))?;
             lines.push(LogLine {
                 entry: entry.id,
                 at: entry.at,
@@ -115,7 +111,7 @@ impl View {
                 claimed: entry.claimed,
                 applied: is_apply(&entry.operation),
                 operation,
-                uid: ObjectUid::parse(&uid).map_err(|_| damaged())?,
+                uid: ObjectUid::parse(&uid).map_err(|_| self.name.damaged(format!("{what} can't be read")))?,
                 version: version.to_string(),
                 fields,
             });

@@ -22,7 +22,8 @@ pub(super) fn row_key(source: i64, resource: i64) -> i64 {
 }
 
 impl View {
-    fn read<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, TargetError> {
+    /// Reads what is stored; `what` names it where it can't be.
+    pub(super) fn read<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, TargetError> {
         crate::base::json::read(text.as_bytes()).map_err(|_| self.name.damaged(format!("{what} can't be read")))
     }
 

@@ -181,14 +181,13 @@ impl MirrorError {
 
     pub(super) fn remote(url: &str, error: &git2::Error, host_key: Option<String>) -> Self {
         let (url, text) = (url.to_owned(), mask(error.message()));
-        match (error.code(), error.class()) {
-            (git2::ErrorCode::Auth, _) => Self::Credentials { url, text },
-            (git2::ErrorCode::Certificate, _) if host_key.is_some() => {
-                let text = host_key.unwrap_or_default();
-                Self::Untrusted { url, text: format!("{text}, and ~/.ssh/known_hosts has another one or none for it") }
+        match (error.code(), error.class(), host_key) {
+            (git2::ErrorCode::Auth, ..) => Self::Credentials { url, text },
+            (git2::ErrorCode::Certificate, _, Some(key)) => {
+                Self::Untrusted { url, text: format!("{key}, and ~/.ssh/known_hosts has another one or none for it") }
             }
-            (git2::ErrorCode::Certificate, _) | (_, git2::ErrorClass::Ssl) => Self::Untrusted { url, text },
-            (_, git2::ErrorClass::Callback) if text.starts_with(super::credentials::NONE) => {
+            (git2::ErrorCode::Certificate, ..) | (_, git2::ErrorClass::Ssl, _) => Self::Untrusted { url, text },
+            (_, git2::ErrorClass::Callback, _) if text.starts_with(super::credentials::NONE) => {
                 Self::Credentials { url, text }
             }
             _ => Self::Unreadable { url, text },

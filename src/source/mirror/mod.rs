@@ -192,7 +192,7 @@ impl Mirror {
         self.history(|history| {
             history.exists(commit)?;
             let write = || {
-                let name = format!("refs/holdfast/applied/{commit}");
+                let name = format!("{}/{commit}", renew::APPLIED);
                 history.repository.reference(&name, history::oid(commit)?, true, "applied").map(|_| ())
             };
             write().map_err(|e| MirrorError::Damaged { path: self.place.folder.clone(), text: e.message().to_owned() })

@@ -16,7 +16,8 @@ use super::packs;
 
 /// In a mirror that a reader found damaged; the next fetch sees it.
 const DISTRUSTED: &str = "holdfast-distrusted";
-const APPLIED: &str = "refs/holdfast/applied";
+/// Where the refs of applied commits are.
+pub(super) const APPLIED: &str = "refs/holdfast/applied";
 /// How often others may make an empty mirror between two renames of ours.
 const TRIES: usize = 5;
 

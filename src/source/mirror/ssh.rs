@@ -43,7 +43,7 @@ struct Settings {
     user: Option<String>,
     keys: Vec<String>,
     keys_only: Option<bool>,
-    proxy: Option<String>,
+    proxy: Option<&'static str>,
 }
 
 impl Ssh {
@@ -61,7 +61,7 @@ impl Ssh {
             Some(text) => Settings::of(&text, &host).map_err(refused)?,
             None => Settings::default(),
         };
-        if let Some(proxy) = &settings.proxy {
+        if let Some(proxy) = settings.proxy {
             return Err(refused(format!("~/.ssh/config reaches {host} by {proxy}, which Holdfast can't")));
         }
         let name = settings.host_name.as_deref().map(|name| expand(name, home, &host)).transpose().map_err(refused)?;
@@ -118,11 +118,8 @@ impl Settings {
             "identityfile" => self.keys.push(text()),
             "identitiesonly" => _ = self.keys_only.get_or_insert(value.eq_ignore_ascii_case("yes")),
             _ if value.eq_ignore_ascii_case("none") => {}
-            _ => {
-                _ = self
-                    .proxy
-                    .get_or_insert_with(|| if keyword == "proxyjump" { "ProxyJump" } else { "ProxyCommand" }.to_owned())
-            }
+            "proxyjump" => _ = self.proxy.get_or_insert("ProxyJump"),
+            _ => _ = self.proxy.get_or_insert("ProxyCommand"),
         }
         Some(())
     }
@@ -240,16 +237,17 @@ fn lead(url: &str, host: Option<&str>, port: Option<u16>) -> Option<String> {
 }
 
 fn read(path: &Path) -> Result<Option<String>, String> {
+    let failed = |error: std::io::Error| format!("~/.ssh/config can't be read: {error}");
     let file = match fs::File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        file => file.map_err(|error| format!("~/.ssh/config can't be read: {error}"))?,
+        file => file.map_err(failed)?,
     };
-    let found = file.metadata().map_err(|error| format!("~/.ssh/config can't be read: {error}"))?;
+    let found = file.metadata().map_err(failed)?;
     if open_to_others(&found, 0o022) {
         return Err("~/.ssh/config can be written by others, so it is not used (chmod 600)".to_owned());
     }
     let mut text = String::new();
-    file.take(MAX_FILE).read_to_string(&mut text).map_err(|error| format!("~/.ssh/config can't be read: {error}"))?;
+    file.take(MAX_FILE).read_to_string(&mut text).map_err(failed)?;
     Ok(Some(text))
 }
 
@@ -300,7 +298,7 @@ mod tests {
         assert_eq!(keys, [PathBuf::from("/home/me/my keys/a"), PathBuf::from("/home/me/b%c")]);
         let other = Settings::of(TEXT, "github.com").unwrap();
         assert_eq!((other.host_name, other.port), (None, None));
-        assert_eq!(Settings::of(TEXT, "far").unwrap().proxy.as_deref(), Some("ProxyJump"));
+        assert_eq!(Settings::of(TEXT, "far").unwrap().proxy, Some("ProxyJump"));
     }
 
     #[test]

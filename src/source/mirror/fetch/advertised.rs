@@ -1,9 +1,9 @@
 //! What a remote advertises, without anything being brought: whether there is something to fetch.
 
 use std::sync::atomic::{AtomicBool, AtomicU8};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, PoisonError, mpsc};
 
-use super::{Job, NOT_STOPPED, REFSPECS};
+use super::{Job, NOT_STOPPED};
 use crate::base::digest;
 use crate::base::ids::Digest;
 use crate::source::mirror::error::MirrorError;
@@ -49,7 +49,7 @@ impl Job {
             MirrorError::remote(&url, &e, key)
         };
         let (say, _hear) = mpsc::sync_channel(1);
-        let (given_up, stopped) = (Arc::new(AtomicBool::new(false)), AtomicU8::new(NOT_STOPPED));
+        let (given_up, stopped) = (AtomicBool::new(false), AtomicU8::new(NOT_STOPPED));
         let mut remote = repository.remote_anonymous(&route.url).map_err(failed)?;
         let mut options = self.options(route, &host_key, &say, &given_up, &stopped);
         remote.download(&[NOTHING], Some(&mut options)).map_err(failed)?;
@@ -74,11 +74,6 @@ fn counts(ref_: &RefSpec, name: &str) -> bool {
         RefSpec::Tag(tag) => {
             name.strip_prefix("refs/tags/").is_some_and(|name| name == tag || name.strip_suffix("^{}") == Some(tag))
         }
-        RefSpec::Commit(_) => REFSPECS.iter().any(|spec| spec.starts_with('+') && under(spec, name)),
+        RefSpec::Commit(_) => ["refs/heads/", "refs/tags/"].iter().any(|place| name.starts_with(place)),
     }
-}
-
-fn under(refspec: &str, name: &str) -> bool {
-    let place = refspec.trim_start_matches('+').split('*').next().unwrap_or_default();
-    name.starts_with(place)
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use libtest_mimic::Trial;
 use serde_json::Value;
 
-use crate::lab::{Lab, Said, hermetic};
+use crate::lab::{Lab, Said, hermetic, many};
 use crate::{needs_program, trial};
 
 pub fn trials() -> Vec<Trial> {
@@ -78,11 +78,7 @@ impl Stage {
         repo.commit("one");
         lab.configure(&[repo.source("shop", "  namespaces: [shop]\n  clusterKinds: [Namespace]")]);
         lab.apply(&[]);
-        let object = |n: usize| {
-            let text = "v".repeat(2000);
-            format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{n}}}\ndata: {{v: {text}}}\n---\n")
-        };
-        repo.write("many.yaml", (0..500).map(object).collect::<String>());
+        repo.write("many.yaml", many("c", 500));
         repo.commit("two");
         lab.run(&["plan", "--out", "many.plan.json"]).ok();
         let before = lab.dump();

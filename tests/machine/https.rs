@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use libtest_mimic::Trial;
 
-use crate::lab::{Lab, Said};
+use crate::lab::{Lab, Said, source};
 use crate::{needs_program, trial};
 
 pub fn trials() -> Vec<Trial> {
@@ -47,11 +47,8 @@ fn a_certificate_must_be_trusted() {
     let empty = lab.path().join("empty.pem");
     fs::write(&empty, "").unwrap();
     let plan = |host: &str, trusted: &Path| {
-        lab.configure(&[format!(
-            "apiVersion: holdfast.dev/v1\nkind: Source\nmetadata:\n  name: shop\nspec:\n  repository: https://{host}:{}/.git\n  \
-             ref: main\n  namespaces: [shop]\n  clusterKinds: [Namespace]\n",
-            port.trim()
-        )]);
+        let url = format!("https://{host}:{}/.git", port.trim());
+        lab.configure(&[source(&url, "shop", "  namespaces: [shop]\n  clusterKinds: [Namespace]")]);
         let mut command = lab.command(&["plan", "-o", "json"]);
         command.env("SSL_CERT_FILE", trusted).env("SSL_CERT_DIR", lab.path());
         Said::of(command.output().unwrap())

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use libtest_mimic::Trial;
 
-use crate::lab::{Lab, Said};
+use crate::lab::{Lab, Said, source};
 use crate::{needs_program, trial};
 
 pub fn trials() -> Vec<Trial> {
@@ -164,10 +164,7 @@ impl Stage {
     }
 
     fn configure(&self, url: &str) {
-        self.lab.configure(&[format!(
-            "apiVersion: holdfast.dev/v1\nkind: Source\nmetadata:\n  name: shop\nspec:\n  repository: {url}\n  ref: main\n  \
-             namespaces: [shop]\n  clusterKinds: [Namespace]\n"
-        )]);
+        self.lab.configure(&[source(url, "shop", "  namespaces: [shop]\n  clusterKinds: [Namespace]")]);
     }
 
     fn ssh(&self, name: &str) -> PathBuf {

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use libtest_mimic::Trial;
 
-use crate::lab::{Lab, Said, hermetic};
+use crate::lab::{Lab, Said, hermetic, many};
 use crate::trial;
 
 pub fn trials() -> Vec<Trial> {
@@ -27,10 +27,8 @@ fn needs() -> Option<String> {
 fn lab() -> Lab {
     let lab = Lab::new();
     let repo = lab.repo("repo");
-    let text = "v".repeat(2000);
-    let object = |n| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{n}}}\ndata: {{v: {text}}}\n---\n");
     repo.write("a.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n");
-    repo.write("many.yaml", (0..100).map(object).collect::<String>());
+    repo.write("many.yaml", many("c", 100));
     repo.commit("one");
     lab.configure(&[repo.source("shop", "  namespaces: [shop]\n  clusterKinds: [Namespace]")]);
     lab.run(&["plan", "--out", "a.plan.json"]).ok();

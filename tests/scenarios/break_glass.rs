@@ -54,10 +54,7 @@ impl Shop {
     /// Changes a live object by hand.
     #[track_caller]
     fn by_hand(&self, id: &str, change: impl FnOnce(&mut Value)) {
-        let mut object = self.lab.live(id).unwrap();
-        object["metadata"].as_object_mut().unwrap().remove("resourceVersion");
-        change(&mut object);
-        self.lab.put("bob", &object.to_string());
+        self.lab.by_hand("bob", id, change);
     }
 
     fn commit(&self, file: &str, text: &str) {

@@ -40,9 +40,7 @@ pub fn shop(spec: &str) -> (Lab, Repo, String) {
 /// Changes one field of a live object by hand.
 #[track_caller]
 pub fn set(lab: &Lab, actor: &str, object: &str, pointer: &str, value: Value) {
-    let mut live = lab.live(object).unwrap();
-    *live.pointer_mut(pointer).unwrap() = value;
-    lab.put(actor, &live.to_string());
+    lab.by_hand(actor, object, |live| *live.pointer_mut(pointer).unwrap() = value);
 }
 
 #[track_caller]
@@ -116,11 +114,11 @@ fn who_writes_without_saying_so_is_proven_by_the_operation_log() {
 #[test]
 fn equal_in_meaning_is_no_drift_and_neither_is_what_nobody_declared() {
     let (lab, _repo, _) = shop("");
-    let mut live = lab.live("Deployment.apps/shop/web").unwrap();
-    live["spec"]["paused"] = json!(false);
-    live["metadata"]["labels"] = json!({"team": "x"});
-    live["spec"]["template"]["spec"]["nodeSelector"] = json!({});
-    lab.put("ada", &live.to_string());
+    lab.by_hand("ada", "Deployment.apps/shop/web", |live| {
+        live["spec"]["paused"] = json!(false);
+        live["metadata"]["labels"] = json!({"team": "x"});
+        live["spec"]["template"]["spec"]["nodeSelector"] = json!({});
+    });
     assert_eq!(drifted(&drift(&lab)), Vec::<String>::new());
 }
 
@@ -182,13 +180,13 @@ fn sensitive_values_are_in_no_drift_and_no_status() {
 #[test]
 fn additions_in_pod_templates_and_access_rights_are_reported_apart_and_are_no_drift() {
     let (lab, _repo, _) = shop("");
-    let mut live = lab.live("Deployment.apps/shop/web").unwrap();
-    live["spec"]["template"]["spec"]["containers"]
-        .as_array_mut()
-        .unwrap()
-        .push(json!({"name": "proxy", "image": "registry.example/proxy:1"}));
-    live["metadata"]["labels"] = json!({"seen": "yes"});
-    lab.put("injector", &live.to_string());
+    lab.by_hand("injector", "Deployment.apps/shop/web", |live| {
+        live["spec"]["template"]["spec"]["containers"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({"name": "proxy", "image": "registry.example/proxy:1"}));
+        live["metadata"]["labels"] = json!({"seen": "yes"});
+    });
     let found = drift(&lab);
     assert_eq!(drifted(&found), Vec::<String>::new());
     let added = found["added"].as_array().unwrap();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::drift::{SPEC, drift, drifted, set};
 use crate::lab::{Lab, Repo, Said};
@@ -65,12 +65,6 @@ fn shop() -> (Lab, Repo) {
     (lab, repo)
 }
 
-fn change(lab: &Lab, object: &str, change: impl FnOnce(&mut Value)) {
-    let mut live = lab.live(object).unwrap();
-    change(&mut live);
-    lab.put("ada", &live.to_string());
-}
-
 /// Applies a patch in the repository, commits, and asks for a plan: nothing may be pending.
 #[track_caller]
 fn brought_into_git(lab: &Lab, repo: &Repo, said: &Said) {
@@ -86,19 +80,19 @@ fn brought_into_git(lab: &Lab, repo: &Repo, said: &Said) {
 #[test]
 fn a_patch_keeps_file_place_and_comments_and_after_it_nothing_is_pending() {
     let (lab, repo) = shop();
-    change(&lab, "ConfigMap/shop/conf", |conf| {
+    lab.by_hand("ada", "ConfigMap/shop/conf", |conf| {
         conf["data"]["limit"] = json!("25");
         conf["data"]["text"] = json!("one\nthree\n");
         conf["data"].as_object_mut().unwrap().remove("mode");
     });
-    change(&lab, "Deployment.apps/shop/web", |web| {
+    lab.by_hand("ada", "Deployment.apps/shop/web", |web| {
         web["spec"]["replicas"] = json!(5);
         let containers = &mut web["spec"]["template"]["spec"]["containers"];
         containers[0]["args"] = json!(["--safe"]);
         containers[1]["image"] = json!("registry.example/web:hot");
         containers[1]["resources"]["limits"].as_object_mut().unwrap().remove("cpu");
     });
-    change(&lab, "ConfigMap/shop/feature", |feature| {
+    lab.by_hand("ada", "ConfigMap/shop/feature", |feature| {
         feature["data"]["on"] = json!("c");
         feature["data"].as_object_mut().unwrap().remove("off");
     });
@@ -168,7 +162,7 @@ fn only_the_named_resources_are_exported() {
 #[test]
 fn what_others_added_is_exported_only_when_asked_for() {
     let (lab, repo) = shop();
-    change(&lab, "Deployment.apps/shop/web", |web| {
+    lab.by_hand("ada", "Deployment.apps/shop/web", |web| {
         let spec = &mut web["spec"]["template"]["spec"];
         spec["containers"].as_array_mut().unwrap().push(json!({"name": "debug", "image": "registry.example/debug:1"}));
         spec["nodeSelector"] = json!({"disk": "ssd"});
@@ -184,7 +178,7 @@ fn what_others_added_is_exported_only_when_asked_for() {
 #[test]
 fn an_object_that_is_no_longer_this_sources_is_not_exported() {
     let (lab, _repo) = shop();
-    change(&lab, "ConfigMap/shop/conf", |conf| {
+    lab.by_hand("ada", "ConfigMap/shop/conf", |conf| {
         conf["metadata"]["annotations"].as_object_mut().unwrap().remove("holdfast.dev/owner");
         conf["data"]["limit"] = json!("25");
     });

@@ -142,6 +142,15 @@ impl Lab {
         self.run(&["object", "put", file.to_str().unwrap(), "--as", actor]).ok();
     }
 
+    /// Changes a live object by hand, whatever others write meanwhile.
+    #[track_caller]
+    pub fn by_hand(&self, actor: &str, id: &str, change: impl FnOnce(&mut Value)) {
+        let mut object = self.live(id).unwrap();
+        object["metadata"].as_object_mut().unwrap().remove("resourceVersion");
+        change(&mut object);
+        self.put(actor, &object.to_string());
+    }
+
     pub fn database(&self) -> PathBuf {
         self.path().join(".holdfast/control-plane.db")
     }
@@ -175,11 +184,23 @@ impl Repo {
 
     /// A Source document for this repository; `spec` are further lines, indented by two blanks.
     pub fn source(&self, name: &str, spec: &str) -> String {
-        format!(
-            "apiVersion: holdfast.dev/v1\nkind: Source\nmetadata:\n  name: {name}\nspec:\n  repository: {}\n  ref: main\n{spec}\n",
-            self.folder.display()
-        )
+        source(&self.folder.display().to_string(), name, spec)
     }
+}
+
+/// A Source document for a repository; `spec` are further lines, indented by two blanks.
+pub fn source(url: &str, name: &str, spec: &str) -> String {
+    format!(
+        "apiVersion: holdfast.dev/v1\nkind: Source\nmetadata:\n  name: {name}\nspec:\n  repository: {url}\n  ref: main\n{spec}\n"
+    )
+}
+
+/// So many ConfigMaps of some 2000 bytes each.
+pub fn many(name: &str, count: usize) -> String {
+    let text = "v".repeat(2000);
+    let object =
+        |n| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}-{n}}}\ndata: {{v: {text}}}\n---\n");
+    (0..count).map(object).collect()
 }
 
 /// The Changes of a plan with this action, as `Kind/namespace/name`.

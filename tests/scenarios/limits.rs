@@ -2,16 +2,9 @@
 
 use std::process::{Command, Stdio};
 
-use crate::lab::{Lab, Said, hermetic};
+use crate::lab::{Lab, Said, hermetic, many};
 
 const SPEC: &str = "  namespaces: [shop]\n  clusterKinds: [Namespace]";
-
-fn many(name: &str, count: usize) -> String {
-    let text = "v".repeat(2000);
-    let object =
-        |n| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}-{n}}}\ndata: {{v: {text}}}\n---\n");
-    (0..count).map(object).collect()
-}
 
 #[test]
 fn a_file_that_may_not_grow_leaves_everything_as_it_was() {

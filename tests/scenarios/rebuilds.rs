@@ -54,10 +54,9 @@ fn a_rebuild_takes_back_what_bears_the_mark_and_writes_no_object() {
     restore(&lab, "two", "changed");
     lose_row(&lab, "three");
     // Without its mark, and bearing another's, nothing is taken back.
-    let mut object = lab.live("ConfigMap/shop/four").unwrap();
-    object["metadata"].as_object_mut().unwrap().remove("annotations");
-    object["metadata"].as_object_mut().unwrap().remove("managedFields");
-    lab.put("hand", &object.to_string());
+    lab.by_hand("hand", "ConfigMap/shop/four", |object| {
+        object["metadata"].as_object_mut().unwrap().remove("annotations");
+    });
     let refused = lab.run(&["plan", "-o", "json"]).exits(1).json();
     assert_eq!(refused["refusals"].as_array().unwrap().len(), 4, "{refused:#}");
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::lab::{Lab, Repo, Said};
+use crate::lab::{Lab, Repo, Said, source};
 
 const SPEC: &str = "  namespaces: [shop]\n  clusterKinds: [Namespace]";
 const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n";
@@ -47,10 +47,7 @@ impl Shop {
 
     #[track_caller]
     fn by_hand(&self, name: &str, value: &str) {
-        let mut object = self.lab.live(&format!("ConfigMap/shop/{name}")).unwrap();
-        object["metadata"].as_object_mut().unwrap().remove("resourceVersion");
-        object["data"]["v"] = value.into();
-        self.lab.put("bob", &object.to_string());
+        self.lab.by_hand("bob", &format!("ConfigMap/shop/{name}"), |object| object["data"]["v"] = value.into());
     }
 
     fn applies(&self) -> usize {
@@ -396,11 +393,8 @@ fn a_git_host_that_says_nothing_holds_up_neither_the_others_nor_a_stop() {
     let shop = Shop::new("  interval: 1s");
     // It takes connections and never answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let hanging = format!(
-        "apiVersion: holdfast.dev/v1\nkind: Source\nmetadata:\n  name: hanging\nspec:\n  repository: http://{}/x.git\n  \
-         ref: main\n  namespaces: [other]\n",
-        silent.local_addr().unwrap()
-    );
+    let url = format!("http://{}/x.git", silent.local_addr().unwrap());
+    let hanging = source(&url, "hanging", "  namespaces: [other]");
     shop.lab.configure(&[shop.repo.source("shop", &format!("{SPEC}\n  interval: 1s")), hanging]);
     let running = Running::start(&shop.lab, &[]);
     running.until("applied");

@@ -184,10 +184,7 @@ fn a_plan_of_a_removal_is_made_anew_and_refused_where_something_moved_or_it_was_
     assert_eq!(refused["refusals"][0]["rule"], "plan-digest");
     fs::write(&out, &text).unwrap();
     // Somebody wrote an object since.
-    let mut object = lab.live("ConfigMap/shop/one").unwrap();
-    object["data"]["v"] = "2".into();
-    object["metadata"].as_object_mut().unwrap().remove("managedFields");
-    lab.put("hand", &object.to_string());
+    lab.by_hand("hand", "ConfigMap/shop/one", |object| object["data"]["v"] = "2".into());
     let refused = lab.run(&["apply", path, "-o", "json"]).exits(4).json();
     assert_eq!(refused["refusals"][0]["rule"], "stale-plan");
     // The inventory moved on.

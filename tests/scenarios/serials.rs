@@ -31,10 +31,7 @@ fn rows_that_come_change_and_go_raise_it_and_repairs_renames_and_empty_commits_d
     lab.apply(&[]);
     assert_eq!(serial(&lab), 1);
     // Somebody's change is taken back: the row says what it said.
-    let mut object = lab.live("ConfigMap/shop/a").unwrap();
-    object["data"]["v"] = "drift".into();
-    object["metadata"].as_object_mut().unwrap().remove("managedFields");
-    lab.put("hand", &object.to_string());
+    lab.by_hand("hand", "ConfigMap/shop/a", |object| object["data"]["v"] = "drift".into());
     assert_eq!(lab.apply(&[])["summary"]["update"], 1);
     assert_eq!(serial(&lab), 1);
     lab.run(&["source", "rename", "web", "w2"]).ok();

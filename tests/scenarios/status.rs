@@ -14,12 +14,12 @@ fn deployment_status(ready: i64) -> Value {
 }
 
 fn report(lab: &Lab, value: Value) {
-    let mut live = lab.live("Deployment.apps/shop/web").unwrap();
-    live["status"] = value;
-    if let Some(generation) = live["metadata"]["generation"].as_i64() {
-        live["status"]["observedGeneration"] = json!(generation);
-    }
-    lab.put("deployment-controller", &live.to_string());
+    lab.by_hand("deployment-controller", "Deployment.apps/shop/web", |live| {
+        live["status"] = value;
+        if let Some(generation) = live["metadata"]["generation"].as_i64() {
+            live["status"]["observedGeneration"] = json!(generation);
+        }
+    });
 }
 
 fn answers(source: &Value) -> (String, String) {

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::crash::{copy_folder, failpoints, replace_folder};
 use crate::lab::{Lab, Said};
+use crate::rebuilds::restore;
 
 const SPEC: &str = "  namespaces: [shop]\n  prune: true\n  permitInGit: [adopt-from]";
 const X: &str = "ConfigMap/shop/x";
@@ -64,13 +65,9 @@ impl Stage {
         b.commit("second");
         let mut stage = Self { lab, uids: BTreeSet::new() };
         stage.keep("sound");
-        let mut object = stage.lab.live("ConfigMap/shop/one").unwrap();
+        let object = stage.lab.live("ConfigMap/shop/one").unwrap();
         let before = object["metadata"]["uid"].as_str().unwrap().to_owned();
-        for key in ["uid", "resourceVersion", "managedFields", "creationTimestamp"] {
-            object["metadata"].as_object_mut().unwrap().remove(key);
-        }
-        stage.lab.run(&["object", "delete", "ConfigMap/shop/one"]).ok();
-        stage.lab.put("restore", &object.to_string());
+        restore(&stage.lab, "one", "1");
         stage.keep("restored");
         let list = stage.lab.dump();
         let uids = list["items"].as_array().unwrap().iter().map(|o| o["metadata"]["uid"].as_str().unwrap().to_owned());

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::crash::failpoints;
 use crate::lab::{Lab, Repo, Said};
 
 const SPEC: &str = "  namespaces: [shop]\n  clusterKinds: [Namespace]";
@@ -69,11 +70,6 @@ fn by_log(operations: &[String]) -> (bool, bool) {
         operations.iter().rev().find(|operation| *operation == on || *operation == off).is_some_and(|last| last == on)
     };
     (last("pause", "resume"), last("pin", "unpin"))
-}
-
-fn failpoints(lab: &Lab) -> Vec<String> {
-    let said = Said::of(lab.command(&[]).env("HOLDFAST_FAILPOINT", "list").output().unwrap());
-    said.ok().stdout.lines().map(str::to_owned).collect()
 }
 
 const PAUSE: &[&str] = &["source", "pause", "shop", "--reason", "incident 7"];

@@ -25,7 +25,7 @@ fn lab() -> (Lab, Repo) {
 }
 
 /// What a restore does: the same object, mark included, with a new UID.
-fn restore(lab: &Lab, name: &str, value: &str) {
+pub fn restore(lab: &Lab, name: &str, value: &str) {
     let id = format!("ConfigMap/shop/{name}");
     let mut object = lab.live(&id).unwrap();
     for key in ["uid", "resourceVersion", "managedFields", "creationTimestamp"] {

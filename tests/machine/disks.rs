@@ -14,6 +14,7 @@ pub fn trials() -> Vec<Trial> {
     vec![
         trial("disks::a_full_file_system_leaves_everything_as_it_was", needs_mounts, a_full_file_system),
         trial("disks::a_read_only_file_system_is_read_and_not_written", needs_mounts, a_read_only_file_system),
+        trial("disks::a_target_that_cannot_be_written_is_read_and_its_bytes_stay", needs_mounts, its_bytes_stay),
         trial("disks::a_read_only_store_file_is_refused_and_left_as_it_is", needs_modes, a_read_only_file),
         trial("disks::a_read_only_store_folder_is_refused_and_left_as_it_is", needs_modes, a_read_only_folder),
     ]
@@ -118,19 +119,37 @@ fn a_full_file_system() {
     stage.is_as_before_and_goes_on();
 }
 
+/// Mounts the store's folder read-only.
+const READ_ONLY: &str = "mount --bind .holdfast .holdfast && mount -o remount,bind,ro .holdfast";
+
 fn a_read_only_file_system() {
     let stage = Stage::new();
-    let said = stage.mounted(
-        "mount --bind .holdfast .holdfast && mount -o remount,bind,ro .holdfast && \
+    let said = stage.mounted(&format!(
+        "{READ_ONLY} && \
          \"$0\" object list -o json > list.json && \"$0\" plan --offline --exit-code > plan.txt; echo \"plan $?\"; \
          exec \"$0\" apply many.plan.json --offline",
-    );
+    ));
     let said = said.exits(1);
     assert!(said.stdout.contains("plan 3"), "{said:?}");
     assert!(said.all().contains("read-only") && said.all().contains("othing was written"), "{said:?}");
     let listed = fs::read_to_string(stage.lab.path().join("list.json")).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&listed).unwrap(), stage.before);
     stage.is_as_before_and_goes_on();
+}
+
+fn its_bytes_stay() {
+    let stage = Stage::new();
+    let lab = &stage.lab;
+    lab.run(&["apply", "many.plan.json"]).ok();
+    lab.by_hand("ada", "ConfigMap/shop/c-7", |object| object["data"]["v"] = "other".into());
+    let before = fs::read(lab.database()).unwrap();
+    for (command, text) in [("drift", "/data/v"), ("status", "Drifted")] {
+        let said = stage.mounted(&format!("{READ_ONLY} && exec \"$0\" {command} --exit-code"));
+        assert!(said.exits(3).stdout.contains(text));
+    }
+    assert_eq!(fs::read(lab.database()).unwrap(), before);
+    let wal = fs::metadata(lab.database().with_extension("db-wal")).map_or(0, |m| m.len());
+    assert_eq!(wal, 0);
 }
 
 fn read_only(path: &Path, mode: u32, back: u32) {

@@ -163,7 +163,7 @@ impl Play {
             }
         }
         if let Outcome::Planned(acts) = &expected {
-            self.world.apply(who, acts);
+            self.world.apply(acts);
         }
         self.saved.values_mut().for_each(|saved| saved.fresh = false);
         self.is_done(who, given)
@@ -227,7 +227,7 @@ impl Play {
             return Err("a paused Source was applied".to_owned());
         }
         if let Outcome::Planned(acts) = &now {
-            then.apply(saved.who, acts);
+            then.apply(acts);
         }
         for (side, source) in &mut then.sources {
             source.branch.clone_from(&self.world.sources[side].branch);
@@ -243,7 +243,7 @@ impl Play {
         self.engine.kill(who, at);
         let Outcome::Planned(acts) = expected else { return self.nothing_changed() };
         let mut after = self.world.clone();
-        after.apply(who, &acts);
+        after.apply(&acts);
         let dump = self.engine.dump();
         let mut uids = self.uids.clone();
         let new = check::same(&after, &dump, &mut uids, &self.ids);

@@ -149,7 +149,7 @@ impl World {
             }
         }
         for side in who.sides() {
-            self.removals(who, given, side, &mut acts);
+            self.removals(given, side, &mut acts);
         }
         let deletes = |side: Side| acts.iter().filter(|((s, _), act)| *s == side && **act == Act::Delete).count();
         if !given.deletes {
@@ -238,7 +238,7 @@ impl World {
         }
     }
 
-    fn removals(&self, who: Who, given: Given, side: Side, acts: &mut BTreeMap<(Side, Res), Act>) {
+    fn removals(&self, given: Given, side: Side, acts: &mut BTreeMap<(Side, Res), Act>) {
         let source = &self.sources[&side];
         let other = &self.sources[&side.other()];
         for res in source.rows.keys().filter(|res| !source.declared().contains_key(res)) {
@@ -246,7 +246,6 @@ impl World {
                 None => Act::Gone,
                 Some(thing) if self.whose(side, *res, thing) != Whose::Ours => Act::Disown,
                 Some(_) if acts.get(&(side.other(), *res)) == Some(&Act::Transfer) => continue,
-                Some(_) if other.declared().contains_key(res) && !who.has(side.other()) => Act::Keep,
                 Some(_) if other.declared().contains_key(res) => Act::Keep,
                 Some(_) if !source.prune => Act::Keep,
                 Some(_) if res.is_claim() && !given.allow => Act::Keep,
@@ -258,7 +257,7 @@ impl World {
     }
 
     /// What an apply leaves.
-    pub fn apply(&mut self, who: Who, acts: &BTreeMap<(Side, Res), Act>) {
+    pub fn apply(&mut self, acts: &BTreeMap<(Side, Res), Act>) {
         for ((side, res), act) in acts {
             let declared = self.sources[side].declared().get(res).cloned();
             match act {
@@ -276,7 +275,6 @@ impl World {
                 }
             }
         }
-        debug_assert!(who.sides().iter().all(|side| self.sources.contains_key(side)));
     }
 
     fn rows(&mut self, side: Side) -> &mut BTreeMap<Res, Row> {

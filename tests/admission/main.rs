@@ -16,6 +16,5 @@ mod quota;
 mod real;
 mod report;
 mod scope;
-mod speed;
 mod structure;
 mod support;

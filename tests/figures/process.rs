@@ -1,6 +1,6 @@
 //! Runs and measures whole processes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -31,12 +31,12 @@ fn run_telling(command: &mut Command) -> (Measured, String, String) {
         .stderr(Stdio::piped())
         .spawn()
         .expect("a process");
-    let status_file = PathBuf::from(format!("/proc/{}/status", child.id()));
+    let id = child.id();
     let (done, watched) = std::sync::mpsc::channel::<()>();
     let watcher = std::thread::spawn(move || {
         let mut peak = 0.0f64;
         loop {
-            if let Some(now) = peak_of(&status_file) {
+            if let Some(now) = memory_mib(id, "VmHWM:") {
                 peak = peak.max(now);
             }
             if watched.recv_timeout(Duration::from_millis(2)) != Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
@@ -54,15 +54,16 @@ fn run_telling(command: &mut Command) -> (Measured, String, String) {
     (Measured { wall, peak_mib }, std::fs::read_to_string(out.path()).expect("the output"), errors)
 }
 
-fn peak_of(status: &Path) -> Option<f64> {
-    let text = std::fs::read_to_string(status).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+/// What `/proc` says of a process's memory under this key; `None` once it is gone.
+pub fn memory_mib(id: u32, key: &str) -> Option<f64> {
+    let text = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     line.trim().trim_end_matches("kB").trim().parse::<f64>().ok().map(|kib| kib / 1024.0)
 }
 
 /// The built program on one repository, hermetic.
 pub struct Holdfast {
-    repository: Repository,
+    pub repository: Repository,
     home: PathBuf,
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::args::{Fetching, Global, InspectArgs};
+use super::args::{Global, InspectArgs};
 use super::env::Env;
 use super::exit::{Failure, Stop};
 use super::output::Output;
@@ -70,8 +70,7 @@ struct SourceKey {
 impl<'a> Watcher<'a> {
     /// Opens the target for reading.
     pub(crate) fn open(args: &'a InspectArgs, global: &Global, env: &Env, output: &Output) -> Result<Self, Stop> {
-        let fetching = Fetching { offline: args.fetching.offline };
-        let session = Session::open(global, &fetching, Access::Read, env, output)?;
+        let session = Session::open(global, &args.fetching, Access::Read, env, output)?;
         let (ids, names): (Vec<String>, Vec<String>) = args.what.iter().cloned().partition(|word| word.contains('/'));
         let parsed = ids.iter().map(|id| ResourceId::parse(id).map_err(|e| Failure::usage(e.to_string())));
         let ids = parsed.collect::<Result<Vec<_>, _>>()?;
@@ -90,6 +89,10 @@ impl<'a> Watcher<'a> {
 
     /// Shows one look, or one after every change until somebody asks to stop. `show` tells what the exit code is of.
     pub(crate) fn run(&self, mut show: impl FnMut(&Look<'_>) -> Result<bool, Stop>) -> Result<bool, Stop> {
+        if !self.args.watch {
+            let reader = self.session.target().reader()?;
+            return show(&self.look(reader.as_ref(), &self.session.chosen(&self.names)?)?);
+        }
         let (mut last, mut pending): (Option<Key>, bool) = (None, false);
         loop {
             let reader = self.session.target().reader()?;
@@ -101,7 +104,7 @@ impl<'a> Watcher<'a> {
                 last = Some(key);
             }
             drop(reader);
-            if !self.args.watch || !self.wait() {
+            if !self.wait() {
                 return Ok(pending);
             }
         }

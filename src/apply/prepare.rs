@@ -18,7 +18,7 @@ use crate::base::fault::{Class, Fault, Warning};
 use crate::base::ids::{CommitId, SourceId, SourceName, TargetIdentity};
 use crate::base::progress::Progress;
 use crate::base::resource::ResourceId;
-use crate::inventory::{Emergency, Inventory, Pin, SourceRecord};
+use crate::inventory::{Emergency, Inventory, Pin, SourceRecord, present};
 use crate::plan::binding::STALE_PLAN;
 use crate::plan::document::{Purpose, Waiver};
 use crate::plan::{CommitFacts, Draft, Grants, OtherSource, SealedPlan, SourceInput, draft};
@@ -73,7 +73,7 @@ pub fn prepare<'a>(context: &Context<'a>, request: Request<'a>) -> Result<Prepar
     let mut sources = Vec::new();
     for (spec, pin) in request.sources.into_iter().zip(pins) {
         let commit = request.commits.iter().find(|(name, _)| *name == spec.name).map(|(_, commit)| commit);
-        let is_applied = commit.is_some() && applied(&known, &spec.name).map(|record| &record.commit) == commit;
+        let is_applied = commit.is_some() && present(&known, &spec.name).map(|record| &record.commit) == commit;
         let commit = commit.map(if is_applied { Wanted::Applied } else { Wanted::Commit });
         let wanted =
             commit.or(request.at.as_ref().map(Wanted::Ref)).or(pin.as_ref().map(|pin| Wanted::Pinned(&pin.commit)));
@@ -110,11 +110,6 @@ pub(super) fn other(context: &Context<'_>, spec: &SourceSpec, definitions: &[Liv
     let by = Reading { wanted: None, definitions, waivers: &[], uncommitted: false };
     let wanted = Ready::read(context, spec, &by).map_err(|refused| refused.first_text());
     OtherSource { name: spec.name.clone(), wanted: wanted.map(|ready| declared(&ready)) }
-}
-
-/// What the target knows of the Source that bears a name now.
-fn applied<'k>(known: &'k [SourceRecord], name: &SourceName) -> Option<&'k SourceRecord> {
-    known.iter().find(|record| record.name == *name && record.removed_at.is_none())
 }
 
 /// What a Source declares.
@@ -270,7 +265,7 @@ impl<'a> Prepared<'a> {
     /// If the target can't be read.
     pub fn holds(&self, reader: &dyn Reader, now: Moment) -> Result<Vec<Hold>, TargetError> {
         let known = reader.sources()?;
-        let leaving = self.removal.as_ref().and_then(|removal| applied(&known, &removal.name));
+        let leaving = self.removal.as_ref().and_then(|removal| present(&known, &removal.name));
         let leaving = leaving.map(|record| (&record.name, &record.commit));
         let read = self.sources.iter().map(|ready| (&ready.read.spec.name, &ready.read.commit));
         holds(reader, read.chain(leaving), now)
@@ -312,7 +307,7 @@ impl<'a> Prepared<'a> {
 
 /// The ID of a Source: that of the record which bears its name, else the first that was never given away.
 pub fn source_id(target: &TargetIdentity, name: &SourceName, known: &[SourceRecord]) -> SourceId {
-    if let Some(record) = known.iter().find(|r| r.name == *name && r.removed_at.is_none()) {
+    if let Some(record) = present(known, name) {
         return record.id.clone();
     }
     let mut earlier = 0;

@@ -12,7 +12,7 @@ use crate::base::fault::Fault;
 use crate::base::ids::SourceName;
 use crate::base::path::RepoPath;
 use crate::base::resource::ResourceId;
-use crate::inventory::{Emergency, Inventory, SourceRecord};
+use crate::inventory::{Emergency, Inventory, SourceRecord, present};
 use crate::manifest::{Limits, ManifestSet};
 use crate::plan::document::Purpose;
 use crate::plan::{CommitFacts, OtherSource, SourceInput};
@@ -49,8 +49,9 @@ impl<'k> Leaving<'k> {
         reader: &dyn Reader,
         known: &'k [SourceRecord],
     ) -> Result<Result<Self, Rejection>, TargetError> {
-        let record = known.iter().find(|record| record.removed_at.is_none() && record.name == removal.name);
-        let Some(record) = record else { return Ok(Err(Rejection::of(unknown(&removal.name, known)))) };
+        let Some(record) = present(known, &removal.name) else {
+            return Ok(Err(Rejection::of(unknown(&removal.name, known))));
+        };
         let spec = match spec(record, removal.purpose) {
             Ok(spec) => spec,
             Err(fault) => return Ok(Err(Rejection::of(*fault))),

@@ -9,7 +9,7 @@ use super::transaction::{ApplyError, ApplyOptions, refused};
 use crate::base::clock::Moment;
 use crate::base::fault::Fault;
 use crate::base::ids::SourceName;
-use crate::inventory::{FormerName, SourceRecord};
+use crate::inventory::{FormerName, SourceRecord, present};
 use crate::target::{Batch, Operation, Reader, SourceCommit};
 
 /// Renames a Source.
@@ -60,11 +60,10 @@ pub fn rename(
 /// The record of the old name, if the new one is free.
 fn named(reader: &dyn Reader, old: &SourceName, new: &SourceName) -> Result<SourceRecord, ApplyError> {
     let known = reader.sources()?;
-    let mut present = known.iter().filter(|record| record.removed_at.is_none());
-    let Some(record) = present.clone().find(|record| record.name == *old) else {
+    let Some(record) = present(&known, old) else {
         return Err(refused(false, vec![unknown(old, &known)]));
     };
-    if let Some(taken) = present.find(|record| record.name == *new) {
+    if let Some(taken) = present(&known, new) {
         let text = format!("the target has a Source {new} already, which owns what it brought (ID {})", taken.id);
         let fault = Fault::new(SOURCE_NAME_TAKEN, text).owner(new.clone());
         return Err(refused(false, vec![fault.hint("choose another name, or remove that Source first")]));

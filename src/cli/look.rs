@@ -12,7 +12,7 @@ use crate::base::clock::Moment;
 use crate::base::ids::{CommitId, TargetIdentity};
 use crate::base::resource::ResourceId;
 use crate::drift::{Inspection, Refusal, inspect, last_refusal, recent};
-use crate::inventory::{LoopRecord, Pause, Pin};
+use crate::inventory::{LoopRecord, Pause, Pin, present};
 use crate::source::spec::SourceSpec;
 use crate::target::sqlite::Access;
 use crate::target::{Reader, Target, TargetKind};
@@ -132,8 +132,9 @@ impl<'a> Watcher<'a> {
         let entries = recent(reader)?;
         let mut sources = Vec::new();
         for spec in specs {
-            let record = known.iter().find(|record| record.name == spec.name && record.removed_at.is_none());
-            let found = record.map(|record| inspect(&context, spec, record, &known, reader)).transpose()?;
+            let found = present(&known, &spec.name)
+                .map(|record| inspect(&context, spec, record, &known, reader))
+                .transpose()?;
             let id = source_id(&identity, &spec.name, &known);
             let (controls, record) = (reader.controls(&id)?, reader.loop_record(&id)?);
             let refusals = [last_refusal(reader, &entries, &spec.name)?, record.refusal.as_ref().map(Refusal::of_loop)];

@@ -15,6 +15,7 @@ use crate::base::fault::Fault;
 use crate::base::ids::{ApplyId, CommitId, SourceName};
 use crate::base::pointer::Pointer;
 use crate::base::resource::GroupKind;
+use crate::inventory::present;
 use crate::manifest;
 use crate::plan::Grants;
 use crate::plan::binding::wrong_target;
@@ -168,8 +169,7 @@ impl Session {
         let records = self.target.reader()?.sources()?;
         let mut commits = Vec::new();
         for spec in self.chosen(names)? {
-            let record = records.iter().find(|record| record.name == spec.name && record.removed_at.is_none());
-            match record {
+            match present(&records, &spec.name) {
                 Some(record) => commits.push((spec.name.clone(), record.commit.clone())),
                 None if names.is_empty() => {}
                 None => {

@@ -15,7 +15,7 @@ pub use emergency::{Emergency, EmergencyChange, emergency};
 pub use log::{LogLine, MOST_FIELDS};
 pub use loop_record::{LoopRecord, LoopRefusal, LoopWaiting};
 pub use mark::{BadMark, OWNER_ANNOTATION, OwnerMark};
-pub use record::{Binding, FormerName, SourceRecord};
+pub use record::{Binding, FormerName, SourceRecord, present};
 pub use row::{Inventory, Permissions, PrunePermission, Released, Row};
 pub use seen::seen_digest;
 pub use warrant::{LiveIdentity, Mismatch, PruneWarrant};

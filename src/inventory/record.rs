@@ -61,3 +61,8 @@ impl SourceRecord {
         self.former_names.iter().any(|former| former.name == *name)
     }
 }
+
+/// The record of the Source that bears a name now.
+pub fn present<'k>(known: &'k [SourceRecord], name: &SourceName) -> Option<&'k SourceRecord> {
+    known.iter().find(|record| record.name == *name && record.removed_at.is_none())
+}

@@ -11,7 +11,7 @@ use crate::cli::env::Env;
 use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::output::Output;
 use crate::cli::session::Session;
-use crate::inventory::{Actor, Controls, LoopRecord, Pause, Pin};
+use crate::inventory::{Actor, Controls, LoopRecord, Pause, Pin, present};
 use crate::target::sqlite::Access;
 use crate::target::{ControlWrite, HistoryEntry, LoopWrite, Target};
 
@@ -180,7 +180,7 @@ impl<'a> Held<'a> {
             let reader = session.target().reader()?;
             (reader.identity()?, reader.sources()?)
         };
-        if !known.iter().any(|record| record.name == parsed && record.removed_at.is_none()) {
+        if present(&known, &parsed).is_none() {
             session.chosen(&[name.to_owned()])?;
         }
         let claimed = claimed.map(str::to_owned);

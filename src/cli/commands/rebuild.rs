@@ -8,6 +8,7 @@ use crate::cli::env::Env;
 use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::output::Output;
 use crate::cli::session::Session;
+use crate::inventory::present;
 use crate::target::Target;
 use crate::target::sqlite::Access;
 
@@ -20,8 +21,7 @@ pub(crate) fn run(args: &RebuildArgs, global: &Global, env: &Env, output: &Outpu
     let session = Session::open(global, &args.fetching, Access::Write, env, output)?;
     let context = session.context();
     let known = session.target().reader()?.sources()?;
-    let record = known.into_iter().find(|record| record.name == name && record.removed_at.is_none());
-    let commits = record.map(|record| (name.clone(), record.commit)).into_iter().collect();
+    let commits = present(&known, &name).map(|record| (name.clone(), record.commit.clone())).into_iter().collect();
     let prepared = prepare(&context, session.rebuild(&name, commits)?);
     session.quiet();
     session.go_on()?;

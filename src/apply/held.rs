@@ -4,7 +4,7 @@ use super::rules::{PAUSED, PINNED};
 use crate::base::clock::Moment;
 use crate::base::fault::Fault;
 use crate::base::ids::{CommitId, SourceName};
-use crate::inventory::{Pause, Pin};
+use crate::inventory::{Pause, Pin, SourceRecord};
 use crate::target::{Reader, TargetError};
 
 use super::prepare::source_id;
@@ -43,12 +43,13 @@ fn ending(until: Option<Moment>) -> String {
 /// How these Sources stand at a moment, each with the commit that is planned.
 pub(super) fn holds<'a>(
     reader: &dyn Reader,
+    known: &[SourceRecord],
     sources: impl Iterator<Item = (&'a SourceName, &'a CommitId)>,
     now: Moment,
 ) -> Result<Vec<Hold>, TargetError> {
-    let (identity, known) = (reader.identity()?, reader.sources()?);
+    let identity = reader.identity()?;
     let hold = |(name, commit): (&SourceName, &CommitId)| {
-        let controls = reader.controls(&source_id(&identity, name, &known))?;
+        let controls = reader.controls(&source_id(&identity, name, known))?;
         let pin = controls.pinned(now).filter(|pin| pin.commit != *commit).cloned();
         Ok(Hold { source: name.clone(), pause: controls.paused(now).cloned(), pin })
     };

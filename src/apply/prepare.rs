@@ -66,9 +66,12 @@ pub struct Prepared<'a> {
 /// # Errors
 /// Every fault of every Source that could be read, and each Source that could not, in one Rejection.
 pub fn prepare<'a>(context: &Context<'a>, request: Request<'a>) -> Result<Prepared<'a>, Rejection> {
-    let served = context.target.reader().and_then(|reader| Ok((reader.definitions()?, reader.sources()?)));
-    let (definitions, known) = served.map_err(|error| Rejection::of(target_fault(&error)))?;
-    let pins = pins(context, &request).map_err(|error| Rejection::of(target_fault(&error)))?;
+    let served = context.target.reader().and_then(|reader| {
+        let known = reader.sources()?;
+        let pins = pins(reader.as_ref(), &known, &request.sources, context.clock.now())?;
+        Ok((reader.definitions()?, known, pins))
+    });
+    let (definitions, known, pins) = served.map_err(|error| Rejection::of(target_fault(&error)))?;
     let mut rejection = Rejection::default();
     let mut sources = Vec::new();
     for (spec, pin) in request.sources.into_iter().zip(pins) {
@@ -95,14 +98,18 @@ pub fn prepare<'a>(context: &Context<'a>, request: Request<'a>) -> Result<Prepar
 }
 
 /// The pins of the Sources, in their order.
-fn pins(context: &Context<'_>, request: &Request<'_>) -> Result<Vec<Option<Pin>>, TargetError> {
-    let reader = context.target.reader()?;
-    let (identity, known, now) = (reader.identity()?, reader.sources()?, context.clock.now());
+fn pins(
+    reader: &dyn Reader,
+    known: &[SourceRecord],
+    specs: &[&SourceSpec],
+    now: Moment,
+) -> Result<Vec<Option<Pin>>, TargetError> {
+    let identity = reader.identity()?;
     let pin = |spec: &&SourceSpec| {
-        let controls = reader.controls(&source_id(&identity, &spec.name, &known))?;
+        let controls = reader.controls(&source_id(&identity, &spec.name, known))?;
         Ok(controls.pinned(now).cloned())
     };
-    request.sources.iter().map(pin).collect()
+    specs.iter().map(pin).collect()
 }
 
 /// What another Source declares at its newest commit; that it can't be read is an answer too, never "nothing".
@@ -268,7 +275,7 @@ impl<'a> Prepared<'a> {
         let leaving = self.removal.as_ref().and_then(|removal| present(&known, &removal.name));
         let leaving = leaving.map(|record| (&record.name, &record.commit));
         let read = self.sources.iter().map(|ready| (&ready.read.spec.name, &ready.read.commit));
-        holds(reader, read.chain(leaving), now)
+        holds(reader, &known, read.chain(leaving), now)
     }
 
     fn names(&self) -> impl Iterator<Item = &SourceName> {
@@ -281,12 +288,12 @@ impl<'a> Prepared<'a> {
         self.grants.allow_deletes(deletes);
     }
 
-    /// The same as an apply would say it.
+    /// The same as an apply says it, which a pause may not hold (`--while-paused`).
     ///
     /// # Errors
     /// If the target can't be read.
-    pub fn held(&self, reader: &dyn Reader, now: Moment) -> Result<Vec<Fault>, TargetError> {
-        Ok(held(&self.holds(reader, now)?, false))
+    pub fn held(&self, reader: &dyn Reader, now: Moment, while_paused: bool) -> Result<Vec<Fault>, TargetError> {
+        Ok(held(&self.holds(reader, now)?, while_paused))
     }
 
     /// The permissions that it was prepared with.

@@ -210,9 +210,13 @@ fn refuse(moved: Vec<Fault>) -> Result<(), ApplyError> {
 /// A pause holds back what takes objects from the paused Source, too.
 fn givers_held(reader: &dyn Reader, made: &Made, options: &ApplyOptions, now: Moment) -> Result<(), ApplyError> {
     let givers = made.givers();
+    if givers.is_empty() {
+        return Ok(());
+    }
     let givers = givers.iter().map(|at| (&made.outside[*at].name, &made.outside[*at].commit));
+    let holds = holds(reader, &reader.sources()?, givers, now)?;
     // At which commit a Source is held is its own affair.
-    let paused: Vec<Hold> = holds(reader, givers, now)?.into_iter().map(|hold| Hold { pin: None, ..hold }).collect();
+    let paused: Vec<Hold> = holds.into_iter().map(|hold| Hold { pin: None, ..hold }).collect();
     let held = held(&paused, options.while_paused);
     if held.is_empty() { Ok(()) } else { Err(refused(false, held)) }
 }
@@ -239,7 +243,7 @@ fn check(
     if !not_given.is_empty() {
         return Err(refused(false, not_given));
     }
-    let held = held(&prepared.holds(reader, now)?, options.while_paused);
+    let held = prepared.held(reader, now, options.while_paused)?;
     if !held.is_empty() {
         return Err(refused(false, held));
     }

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &Global, env: &Env, output: &Output
             Fault::new(STALE_PLAN, "this plan was applied before; a plan is applied once").hint("make a new plan"),
         );
     }
-    faults.extend(prepared.held(reader.as_ref(), context.clock.now())?);
+    faults.extend(prepared.held(reader.as_ref(), context.clock.now(), false)?);
     faults.extend(unmerged(&reviewed, fresh.document()));
     if !faults.is_empty() {
         let stale = faults.iter().any(|fault| fault.rule == STALE_PLAN);

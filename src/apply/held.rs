@@ -4,7 +4,7 @@ use super::rules::{PAUSED, PINNED};
 use crate::base::clock::Moment;
 use crate::base::fault::Fault;
 use crate::base::ids::{CommitId, SourceName};
-use crate::inventory::{Pause, Pin, SourceRecord};
+use crate::inventory::{Pause, Pin, SourceRecord, ending};
 use crate::target::{Reader, TargetError};
 
 use super::prepare::source_id;
@@ -22,22 +22,20 @@ pub struct Hold {
 
 impl Hold {
     /// What holds it, for people; nothing if nothing does.
-    pub fn texts(&self) -> Vec<String> {
-        let name = &self.source;
-        let pause = self.pause.as_ref().map(|pause| {
-            let Pause { by, reason, at, until } = pause;
-            format!("Source {name} is paused since {at} by {by}, {}: {reason}", ending(*until))
-        });
-        let pin = self.pin.as_ref().map(|pin| {
-            let Pin { commit, by, reason, at, until } = pin;
-            format!("Source {name} is pinned to commit {commit} since {at} by {by}, {}: {reason}", ending(*until))
-        });
-        pause.into_iter().chain(pin).collect()
+    pub fn texts(&self) -> impl Iterator<Item = String> {
+        self.pause_text().into_iter().chain(self.pin_text())
     }
-}
 
-fn ending(until: Option<Moment>) -> String {
-    until.map_or_else(|| "until further notice".to_owned(), |until| format!("until {until}"))
+    fn pause_text(&self) -> Option<String> {
+        let Pause { by, reason, at, until } = self.pause.as_ref()?;
+        Some(format!("Source {} is paused since {at} by {by}, {}: {reason}", self.source, ending(*until)))
+    }
+
+    fn pin_text(&self) -> Option<String> {
+        let Pin { commit, by, reason, at, until } = self.pin.as_ref()?;
+        let (name, ending) = (&self.source, ending(*until));
+        Some(format!("Source {name} is pinned to commit {commit} since {at} by {by}, {ending}: {reason}"))
+    }
 }
 
 /// How these Sources stand at a moment, each with the commit that is planned.
@@ -67,14 +65,11 @@ pub(super) fn held(holds: &[Hold], while_paused: bool) -> Vec<Fault> {
     };
     let mut faults = Vec::new();
     for hold in holds {
-        let mut texts = hold.texts().into_iter();
-        if let Some(text) = hold.pause.as_ref().and_then(|_| texts.next())
-            && !while_paused
-        {
+        if let Some(text) = hold.pause_text().filter(|_| !while_paused) {
             let hint = format!("wait for its end, or say --while-paused --reason WHY{others}");
             faults.push(Fault::new(PAUSED, text).hint(hint));
         }
-        if let Some(text) = hold.pin.as_ref().and_then(|_| texts.next()) {
+        if let Some(text) = hold.pin_text() {
             let hint = format!("end that with holdfast source unpin {}{others}", hold.source);
             faults.push(Fault::new(PINNED, text).hint(hint));
         }

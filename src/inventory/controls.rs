@@ -62,6 +62,11 @@ pub struct Pin {
     pub until: Option<Moment>,
 }
 
+/// When a pause or a pin ends, in words.
+pub fn ending(until: Option<Moment>) -> String {
+    until.map_or_else(|| "until further notice".to_owned(), |until| format!("until {until}"))
+}
+
 /// A pause that ended: what others wrote within it is an emergency change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

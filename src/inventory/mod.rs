@@ -10,7 +10,7 @@ mod row;
 mod seen;
 mod warrant;
 
-pub use controls::{Actor, Controls, Pause, PauseWindow, Pin};
+pub use controls::{Actor, Controls, Pause, PauseWindow, Pin, ending};
 pub use emergency::{Emergency, EmergencyChange, emergency};
 pub use log::{LogLine, MOST_FIELDS};
 pub use loop_record::{LoopRecord, LoopRefusal, LoopWaiting};

@@ -10,8 +10,9 @@ use crate::cli::args::{Fetching, Format, Global, HoldArgs, duration};
 use crate::cli::env::Env;
 use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::output::Output;
+use crate::cli::report::status::{described_pause, described_pin};
 use crate::cli::session::Session;
-use crate::inventory::{Actor, Controls, LoopRecord, Pause, Pin, present};
+use crate::inventory::{Actor, Controls, LoopRecord, Pause, Pin, ending, present};
 use crate::target::sqlite::Access;
 use crate::target::{ControlWrite, HistoryEntry, LoopWrite, Target};
 
@@ -25,7 +26,7 @@ pub(crate) fn pause(hold: &HoldArgs, global: &Global, env: &Env, output: &Output
     let now = held.session.now();
     let until = until(hold.until.as_deref(), now)?;
     let pause = Pause { by: held.actor.clone(), reason: reason.clone(), at: now, until };
-    let what = ended(until);
+    let what = ending(until);
     let after = held.change("pause", &what, json!({"reason": reason}), now, |was| was.begin_pause(pause.clone()))?;
     let text = format!("Source {} is paused {what}. Nothing is applied but with --while-paused.", held.name);
     held.say(&text, &after)
@@ -100,7 +101,7 @@ pub(crate) fn pin(
     let mut commit = commit;
     let after = loop {
         let pin = Pin { commit: commit.clone(), by: held.actor.clone(), reason: reason.clone(), at: now, until };
-        let what = format!("at {}, {}", commit.short(), ended(until));
+        let what = format!("at {}, {}", commit.short(), ending(until));
         let details = json!({"reason": reason, "commit": commit});
         let after = held.change("pin", &what, details, now, |was| Controls { pin: Some(pin.clone()), ..was })?;
         match held.applied()?.filter(|applied| !named && *applied != commit) {
@@ -109,7 +110,7 @@ pub(crate) fn pin(
             None => break after,
         }
     };
-    held.say(&format!("Source {} is pinned to commit {commit}, {}.", held.name, ended(until)), &after)
+    held.say(&format!("Source {} is pinned to commit {commit}, {}.", held.name, ending(until)), &after)
 }
 
 /// Ends a pin.
@@ -268,22 +269,6 @@ impl<'a> Held<'a> {
         }
         Ok(Exit::Done)
     }
-}
-
-/// A pause as JSON for people's tools.
-pub(super) fn described_pause(pause: &Pause) -> Value {
-    let until = pause.until.map(Moment::rfc3339);
-    json!({"by": pause.by, "reason": pause.reason, "at": pause.at.rfc3339(), "until": until})
-}
-
-/// A pin, in the same way.
-pub(super) fn described_pin(pin: &Pin) -> Value {
-    let until = pin.until.map(Moment::rfc3339);
-    json!({"commit": pin.commit, "by": pin.by, "reason": pin.reason, "at": pin.at.rfc3339(), "until": until})
-}
-
-fn ended(until: Option<Moment>) -> String {
-    until.map_or_else(|| "until further notice".to_owned(), |until| format!("until {until}"))
 }
 
 /// A moment, or a time from now.

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &PlanArgs, global: &Global, env: &Env, output: &Output) 
     let sealed = ManuallyDrop::new({
         let reader = session.target().reader()?;
         for hold in prepared.holds(reader.as_ref(), context.clock.now())? {
-            hold.texts().iter().for_each(|text| output.note(&format!("{text}; an apply of this plan is refused")));
+            hold.texts().for_each(|text| output.note(&format!("{text}; an apply of this plan is refused")));
         }
         prepared.plan(reader.as_ref(), context.clock.now())?
     });

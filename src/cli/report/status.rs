@@ -9,7 +9,7 @@ use crate::base::resource::ResourceId;
 use crate::base::text::{escape, shorten};
 use crate::cli::look::{Look, Seen};
 use crate::drift::{Answer, Beside, ObjectStatus, SourceStatus, Verdict, status};
-use crate::inventory::{Actor, Pin};
+use crate::inventory::{Actor, Pause, Pin, ending};
 
 /// A message in a cell is cut at so many characters; JSON has it whole.
 const CELL: usize = 100;
@@ -92,12 +92,8 @@ fn source_json(source: &Seen<'_>, status: &SourceStatus) -> Value {
                    "rules": refusal.rules, "text": refusal.message}),
         );
     }
-    put("paused", held(source.pause.as_ref().map(|p| (&p.by, &p.reason, p.at, p.until))));
-    let mut pinned = held(source.pin.as_ref().map(|p| (&p.by, &p.reason, p.at, p.until)));
-    if let (Some(pin), Some(map)) = (&source.pin, pinned.as_object_mut()) {
-        map.insert("commit".to_owned(), json!(pin.commit));
-    }
-    put("pinned", pinned);
+    put("paused", json!(source.pause.as_ref().map(described_pause)));
+    put("pinned", json!(source.pin.as_ref().map(described_pin)));
     let waiting = source.record.waiting.as_ref();
     put(
         "waiting",
@@ -110,10 +106,16 @@ fn source_json(source: &Seen<'_>, status: &SourceStatus) -> Value {
     Value::Object(map)
 }
 
-fn held(by: Option<(&Actor, &String, Moment, Option<Moment>)>) -> Value {
-    by.map_or(Value::Null, |(by, reason, at, until)| {
-        json!({"by": by, "reason": reason, "at": at.rfc3339(), "until": until.map(Moment::rfc3339)})
-    })
+/// A pause as JSON for people's tools.
+pub(crate) fn described_pause(pause: &Pause) -> Value {
+    let until = pause.until.map(Moment::rfc3339);
+    json!({"by": pause.by, "reason": pause.reason, "at": pause.at.rfc3339(), "until": until})
+}
+
+/// A pin, in the same way.
+pub(crate) fn described_pin(pin: &Pin) -> Value {
+    let until = pin.until.map(Moment::rfc3339);
+    json!({"commit": pin.commit, "by": pin.by, "reason": pin.reason, "at": pin.at.rfc3339(), "until": until})
 }
 
 fn object_json(object: &ObjectStatus) -> Value {
@@ -174,8 +176,7 @@ pub(crate) fn text(look: &Look<'_>, all_sources: &[SourceStatus], all: bool) -> 
     let holds = look.sources.iter().flat_map(|source| {
         let name = &source.spec.name;
         let text = |what: &str, by: &Actor, reason: &str, until: Option<Moment>| {
-            let until = until.map_or_else(|| "until further notice".to_owned(), |until| format!("until {until}"));
-            escape(&format!("Source {name} is {what} by {by}, {until}: {reason}")).into_owned()
+            escape(&format!("Source {name} is {what} by {by}, {}: {reason}", ending(until))).into_owned()
         };
         let pause = source.pause.as_ref().map(|p| text("paused", &p.by, &p.reason, p.until));
         let to = |pin: &Pin| format!("pinned to commit {}", pin.commit.short());

@@ -288,7 +288,7 @@ impl<'a> Prepared<'a> {
         self.grants.allow_deletes(deletes);
     }
 
-    /// The same as an apply says it, which a pause may not hold (`--while-paused`).
+    /// The same as an apply would say it; with `while_paused` no pause counts.
     ///
     /// # Errors
     /// If the target can't be read.

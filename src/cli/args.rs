@@ -1,5 +1,6 @@
 //! What the command line understands. Names are a contract; help texts carry examples.
 
+mod confirming;
 mod drift;
 
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use confirming::Confirming;
 pub(crate) use drift::{ExportArgs, InspectArgs, RepairArgs};
 
 /// Brings a git commit to a control plane whole or not at all.
@@ -488,24 +490,6 @@ pub(crate) struct RenameArgs {
     pub new: String,
     #[command(flatten)]
     pub locking: Locking,
-}
-
-/// How a plan of a Source's own affairs is saved or confirmed.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Options")]
-pub(crate) struct Confirming {
-    /// Save the plan; without --yes or --expect nothing is applied
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Don't ask
-    #[arg(short, long)]
-    pub yes: bool,
-    /// The ContentId that was reviewed
-    #[arg(long, value_name = "ID")]
-    pub expect: Option<String>,
-    /// Although the Source is paused; needs --reason
-    #[arg(long)]
-    pub while_paused: bool,
 }
 
 /// Options of `source remove`.

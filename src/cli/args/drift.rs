@@ -1,11 +1,10 @@
 //! Options of the commands about drift.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::{Fetching, Locking, Permissions, duration};
+use super::{Confirming, Fetching, Locking, Permissions, duration};
 
 /// Options of `repair`.
 #[derive(Debug, Args)]
@@ -13,18 +12,8 @@ pub(crate) struct RepairArgs {
     /// The Sources; none is all of the configuration that were applied, planned together
     #[arg(value_name = "SOURCE")]
     pub sources: Vec<String>,
-    /// Save the plan; without --yes or --expect nothing is applied then
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Don't ask
-    #[arg(short, long)]
-    pub yes: bool,
-    /// The ContentId that was reviewed
-    #[arg(long, value_name = "ID")]
-    pub expect: Option<String>,
-    /// Apply although a Source is paused; needs --reason
-    #[arg(long)]
-    pub while_paused: bool,
+    #[command(flatten)]
+    pub confirming: Confirming,
     #[command(flatten)]
     pub permissions: Permissions,
     #[command(flatten)]

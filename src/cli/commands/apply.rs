@@ -159,7 +159,7 @@ impl Apply<'_> {
     }
 
     /// Whether it is decided already.
-    fn decides(&self) -> bool {
+    pub(super) fn decides(&self) -> bool {
         self.args.yes || self.args.expect.is_some()
     }
 

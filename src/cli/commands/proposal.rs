@@ -1,8 +1,11 @@
 //! Plans of a Source's own affairs, removal and rebuilding: saved, or shown, confirmed and applied.
 
+use std::path::Path;
+
 use super::apply::{Apply, FORMATS, says_why};
 use crate::apply::{Context, Prepared};
-use crate::cli::args::{ApplyArgs, Confirming, Fetching, Global, Locking, Permissions};
+use crate::base::ids::ContentId;
+use crate::cli::args::{ApplyArgs, Confirming, Fetching, Format, Global, Locking, Permissions};
 use crate::cli::env::Env;
 use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::output::Output;
@@ -10,8 +13,10 @@ use crate::cli::session::Session;
 
 /// What was asked for.
 pub(super) struct Proposal<'a> {
-    confirming: &'a Confirming,
     apply: ApplyArgs,
+    format: Format,
+    out: Option<&'a Path>,
+    expect: Option<ContentId>,
     global: &'a Global,
     env: &'a Env,
     output: &'a Output,
@@ -24,34 +29,25 @@ impl<'a> Proposal<'a> {
     /// If it can't be confirmed in this way.
     pub(super) fn new(
         (name, confirming): (&str, &'a Confirming),
-        (permissions, fetching, locking): (&Permissions, &Fetching, &Locking),
+        options: (&Permissions, &Fetching, &Locking),
         (global, env, output): (&'a Global, &'a Env, &'a Output),
     ) -> Result<Self, Failure> {
-        let apply = ApplyArgs {
-            what: vec![name.to_owned()],
-            yes: confirming.yes,
-            expect: confirming.expect.clone(),
-            allow_unmerged: false,
-            while_paused: confirming.while_paused,
-            permissions: permissions.clone(),
-            fetching: fetching.clone(),
-            locking: locking.clone(),
-        };
+        let apply = ApplyArgs::of(vec![name.to_owned()], confirming, options);
         says_why(&apply)?;
-        let proposal = Self { confirming, apply, global, env, output };
-        proposal.applying()?.expected()?;
+        let (format, out) = (output.format(FORMATS)?, confirming.out.as_deref());
+        let mut proposal = Self { apply, format, out, expect: None, global, env, output };
+        proposal.expect = proposal.applying().expected()?;
         Ok(proposal)
     }
 
-    fn applying(&self) -> Result<Apply<'_>, Failure> {
-        let format = self.output.format(FORMATS)?;
-        let out = self.confirming.out.as_deref();
-        Ok(Apply { args: &self.apply, env: self.env, output: self.output, format, out, back: false })
+    fn applying(&self) -> Apply<'_> {
+        let Self { apply, format, out, env, output, .. } = self;
+        Apply { args: apply, env, output, format: *format, out: *out, back: false }
     }
 
     /// Whether the plan is only saved.
     pub(super) fn saves_only(&self) -> bool {
-        self.confirming.out.is_some() && !self.confirming.yes && self.confirming.expect.is_none()
+        self.out.is_some() && !self.applying().decides()
     }
 
     /// Saves the plan, or shows, confirms and applies it.
@@ -64,13 +60,11 @@ impl<'a> Proposal<'a> {
         context: &Context<'_>,
         prepared: &Prepared<'_>,
     ) -> Result<Exit, Stop> {
-        let applying = self.applying()?;
-        let expect = applying.expected()?;
-        applying.planned(self.global, session, context, prepared, expect.as_ref())
+        self.applying().planned(self.global, session, context, prepared, self.expect.as_ref())
     }
 
     /// Refuses as an apply does, with a line in the operation log.
     pub(super) fn refuse(&self, session: &Session, stop: Stop) -> Result<Exit, Stop> {
-        self.applying()?.finish(session, None, Err(stop))
+        self.applying().finish(session, None, Err(stop))
     }
 }

@@ -16,15 +16,7 @@ pub(crate) fn run(args: &RepairArgs, global: &Global, env: &Env, output: &Output
         let failure = Failure::usage(format!("repair takes SOURCES, and {plan:?} looks like a saved plan"));
         return Err(failure.hint("apply it with holdfast apply").into());
     }
-    let apply = ApplyArgs {
-        what: args.sources.clone(),
-        yes: args.yes,
-        expect: args.expect.clone(),
-        allow_unmerged: false,
-        while_paused: args.while_paused,
-        permissions: args.permissions.clone(),
-        fetching: args.fetching.clone(),
-        locking: args.locking.clone(),
-    };
-    apply::back(&apply, args.out.as_deref(), global, env, output)
+    let options = (&args.permissions, &args.fetching, &args.locking);
+    let apply = ApplyArgs::of(args.sources.clone(), &args.confirming, options);
+    apply::back(&apply, args.confirming.out.as_deref(), global, env, output)
 }

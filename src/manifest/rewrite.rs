@@ -38,20 +38,24 @@ pub fn as_written(file: &SourceFile, limits: &Limits) -> FileReading {
 /// Makes changes in a file's text. Whether the result says exactly what was asked is read back before it counts.
 pub fn rewrite(file: &SourceFile, changes: &[Change], limits: &Limits) -> Rewritten {
     let reading = as_written(file, limits);
+    let Ok(decoded) = Text::decode(&file.text) else {
+        let failed = (0..changes.len()).map(|at| (at, "the file is no text".to_owned())).collect();
+        return Rewritten { text: Some(file.text.clone()), failed };
+    };
     let (mut wanted, mut failed) = (Vec::new(), Vec::new());
     for (at, change) in changes.iter().enumerate() {
-        match possible(file, &reading, change) {
+        match possible(&decoded, &reading, change) {
             Ok(()) => wanted.push(at),
             Err(reason) => failed.push((at, reason)),
         }
     }
     // If one of them is in the way, those that can be made still are: it is looked for in halves.
-    let mut made = Vec::new();
+    let (mut text, mut made) = (Some(file.text.clone()), Vec::new());
     let mut batches = vec![wanted];
     while let Some(batch) = batches.pop() {
         let both: Vec<usize> = made.iter().chain(&batch).copied().collect();
-        match attempt(file, &reading, changes, &both, limits) {
-            Ok(_) => made = both,
+        match attempt((file, &decoded), &reading, changes, &both, limits) {
+            Ok(changed) => (text, made) = (changed, both),
             Err(reason) if batch.len() < 2 || failed.len() >= MOST_FAILED => {
                 failed.extend(batch.into_iter().map(|at| (at, reason.clone())));
             }
@@ -62,7 +66,6 @@ pub fn rewrite(file: &SourceFile, changes: &[Change], limits: &Limits) -> Rewrit
         }
     }
     failed.sort();
-    let text = attempt(file, &reading, changes, &made, limits).unwrap_or_else(|_| Some(file.text.clone()));
     Rewritten { text, failed }
 }
 
@@ -70,26 +73,22 @@ pub fn rewrite(file: &SourceFile, changes: &[Change], limits: &Limits) -> Rewrit
 const MOST_FAILED: usize = 32;
 
 /// Whether a change has a place in the text at all.
-fn possible(file: &SourceFile, reading: &FileReading, change: &Change) -> Result<(), String> {
+fn possible(text: &Text<'_>, reading: &FileReading, change: &Change) -> Result<(), String> {
     let document = reading.documents.iter().find(|d| d.index == change.index && d.item == change.item);
     let document = document.ok_or("the document isn't there")?;
     match &change.becomes {
-        Some(new) => {
-            let text = Text::decode(&file.text).map_err(|_| "the file is no text")?;
-            edits(&text, document, new).map(drop)
-        }
+        Some(new) => edits(text, document, new).map(drop),
         None => Ok(()),
     }
 }
 
 fn attempt(
-    file: &SourceFile,
+    (file, text): (&SourceFile, &Text<'_>),
     reading: &FileReading,
     changes: &[Change],
     made: &[usize],
     limits: &Limits,
 ) -> Result<Option<Vec<u8>>, String> {
-    let text = Text::decode(&file.text).map_err(|_| "the file is no text".to_owned())?;
     let (mut splices, mut expected) = (Vec::new(), Vec::new());
     let of = |document: &Document| {
         let is_it = |change: &Change| change.index == document.index && change.item == document.item;
@@ -103,10 +102,10 @@ fn attempt(
         match of(document).map(|change| &change.becomes) {
             None => expected.push(&document.value),
             Some(Some(new)) => {
-                splices.extend(edits(&text, document, new)?);
+                splices.extend(edits(text, document, new)?);
                 expected.push(new);
             }
-            Some(None) => splices.push(removal(&text, document)?),
+            Some(None) => splices.push(removal(text, document)?),
         }
     }
     let bytes = encoded(&file.text, &spliced(text.whole(), splices)?)?;

@@ -72,16 +72,7 @@ pub fn check_telling(
     };
     let judge = Judge { spec, kinds: &kinds, policies: policies.as_deref(), sensitive: Patterns::new(spec) };
     let counter = Counter::begin(progress, Stage::Admission, documents.len());
-    let verdicts: Vec<Verdict> = documents
-        .into_par_iter()
-        .enumerate()
-        .with_min_len(LEAST_PER_TASK)
-        .map(|(index, document)| {
-            let verdict = judge.document(index, document);
-            counter.one();
-            verdict
-        })
-        .collect();
+    let verdicts = judge.all(documents, || counter.one());
     drop(counter);
 
     faults.extend(identity::judge(verdicts.iter().filter_map(|verdict| Some((verdict.id()?, verdict))), Verdict::at));
@@ -111,7 +102,7 @@ pub fn check_telling(
     for document in damaged.iter().filter(|document| judge.has_sensitive(&document.value)) {
         quotes.hide(&document.file.path, document.index);
     }
-    warnings.sort_by(|a, b| (&a.at, &a.path, a.rule, &a.text).cmp(&(&b.at, &b.path, b.rule, &b.text)));
+    sort_warnings(&mut warnings);
     waived.sort();
     waived.dedup();
     match policies {
@@ -131,6 +122,11 @@ pub fn check_telling(
             Err(rejection)
         }
     }
+}
+
+/// By their place first.
+fn sort_warnings(warnings: &mut [Warning]) {
+    warnings.sort_by(|a, b| (&a.at, &a.path, a.rule, &a.text).cmp(&(&b.at, &b.path, b.rule, &b.text)));
 }
 
 /// Where each of them stands.
@@ -233,6 +229,16 @@ impl Verdict {
 }
 
 impl Judge<'_> {
+    /// Judges them in several threads; `done` is told of each.
+    fn all(&self, documents: Vec<Document>, done: impl Fn() + Sync) -> Vec<Verdict> {
+        let judged = documents.into_par_iter().enumerate().with_min_len(LEAST_PER_TASK).map(|(index, document)| {
+            let verdict = self.document(index, document);
+            done();
+            verdict
+        });
+        judged.collect()
+    }
+
     fn document(&self, index: usize, mut document: Document) -> Verdict {
         let mut findings = Findings::default();
         let Some(schema) = self.kind(&document, &mut findings) else {

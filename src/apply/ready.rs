@@ -7,7 +7,6 @@ use super::read::{Listing, SourceRead, Wanted, healing, list_source, read_files}
 use crate::admission::{self, CheckedSet, Rejection};
 use crate::base::ids::CommitId;
 use crate::base::path::RepoPath;
-use crate::inventory::Binding;
 use crate::plan::document::Waiver;
 use crate::source::spec::SourceSpec;
 use crate::target::Live;
@@ -41,7 +40,8 @@ impl<'a> Ready<'a> {
     pub fn read(context: &Context<'_>, spec: &'a SourceSpec, by: &Reading<'_>) -> Result<Self, Rejection> {
         healing(context, spec, || {
             let listing = list_source(context, spec, by.wanted, by.uncommitted)?;
-            whole(context, spec, listing, by)
+            let files = listing.contents();
+            whole(context, spec, (listing, files), by)
         })
     }
 
@@ -65,15 +65,15 @@ impl<'a> Ready<'a> {
             && by.waivers.is_empty()
             && self.definitions == versions(by.definitions);
         if !is_worth {
-            return whole(context, spec, listing, by);
+            return whole(context, spec, (listing, files), by);
         }
         let (changed, faults) = read_files(context, &listing, |path| !same(path))?;
         if faults.is_empty()
-            && let Some(set) = admission::check_again(spec, self.set.clone(), changed, &gone, context.manifests)
+            && let Some(set) = admission::check_again(spec, &self.set, changed, &gone, context.manifests)
         {
             return Ok(Ready { read: listing.read, set, files, definitions: self.definitions.clone() });
         }
-        whole(context, spec, listing, by)
+        whole(context, spec, (listing, files), by)
     }
 
     /// The Source's specification.
@@ -91,16 +91,6 @@ impl<'a> Ready<'a> {
         &self.set
     }
 
-    /// What it would be bound to.
-    pub fn binding(&self) -> &Binding {
-        &self.read.binding
-    }
-
-    /// The Source as it was read.
-    pub fn source(&self) -> &SourceRead<'a> {
-        &self.read
-    }
-
     /// Whether it was checked against these definitions of the target.
     pub fn knows(&self, definitions: &[Live]) -> bool {
         self.definitions == versions(definitions)
@@ -110,10 +100,9 @@ impl<'a> Ready<'a> {
 fn whole<'a>(
     context: &Context<'_>,
     spec: &'a SourceSpec,
-    mut listing: Listing<'a>,
+    (mut listing, files): (Listing<'a>, HashMap<RepoPath, String>),
     by: &Reading<'_>,
 ) -> Result<Ready<'a>, Rejection> {
-    let files = listing.contents();
     let (set, faults) = read_files(context, &listing, |_| true)?;
     let mut rejection = Rejection::default();
     for fault in std::mem::take(&mut listing.faults).into_iter().chain(faults) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{CheckedSet, Judge, Outcome, Patterns, Verdict, name_resources};
+use super::{CheckedSet, Judge, Outcome, Patterns, name_resources, sort_warnings};
 use crate::admission::kinds::Kinds;
 use crate::base::path::RepoPath;
 use crate::manifest::{Limits, ManifestSet};
@@ -21,23 +21,23 @@ const CRD: &str = "CustomResourceDefinition";
 /// longer. `None` where only judging all of them can tell: something is wrong, or kinds are defined.
 pub fn check_again(
     spec: &SourceSpec,
-    mut before: CheckedSet,
+    before: &CheckedSet,
     changed: ManifestSet,
     gone: &HashSet<RepoPath>,
     limits: &Limits,
 ) -> Option<CheckedSet> {
     let memory = before.memory.saturating_add(changed.memory());
     let (documents, damaged, faults, mut warnings, files) = changed.into_parts();
-    let defines = |kind: &str| kind == CRD;
     let is_sound = faults.is_empty()
         && damaged.is_empty()
         && before.waived.is_empty()
         && memory <= limits.total_memory
         && !documents.iter().any(|document| document.value.get("kind").is_some_and(|kind| kind == CRD))
-        && !before.manifests.iter().any(|checked| defines(&checked.id.kind) && gone.contains(checked.file()));
+        && !before.manifests.iter().any(|checked| checked.id.kind == CRD && gone.contains(checked.file()));
     if !is_sound {
         return None;
     }
+    let mut before = before.clone();
     before.manifests.retain(|checked| !gone.contains(checked.file()));
     before.warnings.retain(|warning| warning.at.as_ref().is_none_or(|at| !gone.contains(&at.file)));
     let size = before.quotes.replace(files, gone);
@@ -50,12 +50,7 @@ pub fn check_again(
     let kinds = Kinds::known_before(before.catalog.clone());
     let policies = Arc::clone(&before.policies);
     let judge = Judge { spec, kinds: &kinds, policies: Some(&policies), sensitive: Patterns::new(spec) };
-    let verdicts: Vec<Verdict> = documents
-        .into_par_iter()
-        .enumerate()
-        .with_min_len(super::LEAST_PER_TASK)
-        .map(|(index, document)| judge.document(index, document))
-        .collect();
+    let verdicts = judge.all(documents, || {});
     name_resources(&mut warnings, &verdicts);
     for verdict in verdicts {
         let Outcome::Passed(checked) = verdict.outcome else { return None };
@@ -73,7 +68,7 @@ pub fn check_again(
         return None;
     }
     before.warnings.extend(warnings);
-    before.warnings.sort_by(|a, b| (&a.at, &a.path, a.rule, &a.text).cmp(&(&b.at, &b.path, b.rule, &b.text)));
+    sort_warnings(&mut before.warnings);
     before.autoscalers = super::autoscalers(&before.manifests);
     before.places = super::places(&before.manifests);
     before.memory = memory;

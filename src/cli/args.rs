@@ -414,14 +414,11 @@ pub(crate) enum SourceCommand {
   holdfast source resume shop
   holdfast source resume shop --revert              gives the emergency changes up, also after the pause")]
     Resume {
-        /// The Source
-        name: String,
         /// Give up what was changed in pauses: the next apply brings back what git declares
         #[arg(long)]
         revert: bool,
-        /// Who does it; the user is recorded too
-        #[arg(long = "as", value_name = "ACTOR")]
-        actor: Option<String>,
+        #[command(flatten)]
+        named: Named,
     },
     /// Holds a Source at a commit
     #[command(after_help = "Examples:
@@ -436,22 +433,10 @@ pub(crate) enum SourceCommand {
     },
     /// Tries what was refused at once, whatever its next try; a running loop does it within a second
     #[command(after_help = "Example:\n  holdfast source retry shop")]
-    Retry {
-        /// The Source
-        name: String,
-        /// Who does it; the user is recorded too
-        #[arg(long = "as", value_name = "ACTOR")]
-        actor: Option<String>,
-    },
+    Retry(Named),
     /// Ends a pin
     #[command(after_help = "Example:\n  holdfast source unpin shop")]
-    Unpin {
-        /// The Source
-        name: String,
-        /// Who does it; the user is recorded too
-        #[arg(long = "as", value_name = "ACTOR")]
-        actor: Option<String>,
-    },
+    Unpin(Named),
     /// Gives a Source another name: its ID and every object stay as they are
     #[command(after_help = "Example:\n  holdfast source rename web web-v2")]
     Rename(RenameArgs),
@@ -465,20 +450,27 @@ pub(crate) enum SourceCommand {
     Rebuild(RebuildArgs),
 }
 
+/// A Source that is held or let go, and by whom.
+#[derive(Debug, Args)]
+pub(crate) struct Named {
+    /// The Source
+    pub name: String,
+    /// Who does it; the user is recorded too
+    #[arg(long = "as", value_name = "ACTOR")]
+    pub actor: Option<String>,
+}
+
 /// How a Source is held, and why.
 #[derive(Debug, Args)]
 pub(crate) struct HoldArgs {
-    /// The Source
-    pub name: String,
     /// Why; recorded
     #[arg(long, value_name = "REASON")]
     pub reason: String,
     /// Until when, if not until further notice: a moment (RFC 3339) or a time from now such as 2h
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
-    /// Who does it; the user is recorded too
-    #[arg(long = "as", value_name = "ACTOR")]
-    pub actor: Option<String>,
+    #[command(flatten)]
+    pub named: Named,
 }
 
 /// Options of `source rename`.

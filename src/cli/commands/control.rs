@@ -6,7 +6,7 @@ use crate::apply::{emergencies, known_commit, source_id};
 use crate::base::clock::Moment;
 use crate::base::ids::{CommitId, SourceId, SourceName};
 use crate::base::text::escape;
-use crate::cli::args::{Fetching, Format, Global, HoldArgs, duration};
+use crate::cli::args::{Fetching, Format, Global, HoldArgs, Named, duration};
 use crate::cli::env::Env;
 use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::output::Output;
@@ -21,7 +21,7 @@ const TRIES: usize = 20;
 
 /// Holds back every apply of a Source.
 pub(crate) fn pause(hold: &HoldArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
-    let held = Held::open((&hold.name, hold.actor.as_deref()), global, env, output)?;
+    let held = Held::open(&hold.named, global, env, output)?;
     let reason = held.reason(hold)?;
     let now = held.session.now();
     let until = until(hold.until.as_deref(), now)?;
@@ -33,22 +33,16 @@ pub(crate) fn pause(hold: &HoldArgs, global: &Global, env: &Env, output: &Output
 }
 
 /// Ends a pause, and with `revert` gives the emergency changes up.
-pub(crate) fn resume(
-    (name, actor): (&str, Option<&str>),
-    revert: bool,
-    global: &Global,
-    env: &Env,
-    output: &Output,
-) -> Result<Exit, Stop> {
-    let held = Held::open((name, actor), global, env, output)?;
+pub(crate) fn resume(named: &Named, revert: bool, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
+    let held = Held::open(named, global, env, output)?;
     let now = held.session.now();
     let before = held.controls()?;
     let was_paused = before.paused(now).is_some();
-    let pending = held.pending(&before)?;
     if !revert && before.pause.is_none() {
         let text = format!("Source {} is not paused; nothing was written.", held.name);
         return held.say(&text, &before);
     }
+    let pending = held.pending(&before)?;
     let result = if revert { format!("{pending} emergency changes given up") } else { String::new() };
     let after = held.change("resume", &result, json!({"revert": revert}), now, |was| {
         if revert { was.give_up(now) } else { was.end_pause(now) }
@@ -79,26 +73,25 @@ pub(crate) fn pin(
     output: &Output,
 ) -> Result<Exit, Stop> {
     let commit = commit.map(CommitId::parse).transpose().map_err(|e| Failure::usage(format!("COMMIT: {e}")))?;
-    let held = Held::open((&hold.name, hold.actor.as_deref()), global, env, output)?;
+    let held = Held::open(&hold.named, global, env, output)?;
     let reason = held.reason(hold)?;
     let now = held.session.now();
     let until = until(hold.until.as_deref(), now)?;
     let (named, applied) = (commit.is_some(), held.applied()?);
-    let commit = match (commit, applied) {
+    let mut commit = match (commit, applied) {
         (None, None) => {
             return Err(Failure::refused(format!("Source {} was never applied: name the commit", held.name)).into());
         }
         (None, Some(applied)) => applied,
         (Some(commit), Some(applied)) if commit == applied => commit,
         (Some(commit), _) => {
-            let found = held.session.chosen(std::slice::from_ref(&hold.name))?;
+            let found = held.session.chosen(std::slice::from_ref(&hold.named.name))?;
             if let Some(spec) = found.first() {
                 known_commit(&held.session.context(), spec, &commit)?;
             }
             commit
         }
     };
-    let mut commit = commit;
     let after = loop {
         let pin = Pin { commit: commit.clone(), by: held.actor.clone(), reason: reason.clone(), at: now, until };
         let what = format!("at {}, {}", commit.short(), ending(until));
@@ -114,13 +107,8 @@ pub(crate) fn pin(
 }
 
 /// Ends a pin.
-pub(crate) fn unpin(
-    (name, actor): (&str, Option<&str>),
-    global: &Global,
-    env: &Env,
-    output: &Output,
-) -> Result<Exit, Stop> {
-    let held = Held::open((name, actor), global, env, output)?;
+pub(crate) fn unpin(named: &Named, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
+    let held = Held::open(named, global, env, output)?;
     let now = held.session.now();
     let before = held.controls()?;
     if before.pin.is_none() {
@@ -131,13 +119,8 @@ pub(crate) fn unpin(
 }
 
 /// Asks whichever loop looks at a Source to try at once.
-pub(crate) fn retry(
-    (name, actor): (&str, Option<&str>),
-    global: &Global,
-    env: &Env,
-    output: &Output,
-) -> Result<Exit, Stop> {
-    let held = Held::open((name, actor), global, env, output)?;
+pub(crate) fn retry(named: &Named, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
+    let held = Held::open(named, global, env, output)?;
     let now = held.session.now();
     for _ in 0..TRIES {
         let was = held.session.target().reader()?.loop_record(&held.id)?;
@@ -154,7 +137,7 @@ pub(crate) fn retry(
             return held.say(&text, &held.controls()?);
         }
     }
-    Err(Failure::refused("other processes keep changing this Source; nothing was written").hint("try again").into())
+    Err(busy().into())
 }
 
 /// A Source that somebody holds or lets go.
@@ -168,12 +151,7 @@ struct Held<'a> {
 
 impl<'a> Held<'a> {
     /// The Source may be the configuration's, or one that the target alone knows.
-    fn open(
-        (name, claimed): (&str, Option<&str>),
-        global: &Global,
-        env: &Env,
-        output: &'a Output,
-    ) -> Result<Self, Stop> {
+    fn open(Named { name, actor }: &Named, global: &Global, env: &Env, output: &'a Output) -> Result<Self, Stop> {
         output.format(&[Format::Table, Format::Json])?;
         let session = Session::open(global, &Fetching::default(), Access::Create, env, output)?;
         let parsed = SourceName::parse(name).map_err(|e| Failure::usage(e.to_string()))?;
@@ -182,10 +160,9 @@ impl<'a> Held<'a> {
             (reader.identity()?, reader.sources()?)
         };
         if present(&known, &parsed).is_none() {
-            session.chosen(&[name.to_owned()])?;
+            session.chosen(std::slice::from_ref(name))?;
         }
-        let claimed = claimed.map(str::to_owned);
-        let actor = Actor { proven: env.user.clone(), claimed };
+        let actor = Actor { proven: env.user.clone(), claimed: actor.clone() };
         Ok(Self { id: source_id(&identity, &parsed, &known), session, output, name: parsed, actor })
     }
 
@@ -250,7 +227,7 @@ impl<'a> Held<'a> {
                 return Ok(becomes);
             }
         }
-        Err(Failure::refused("other processes keep changing this Source; nothing was written").hint("try again").into())
+        Err(busy().into())
     }
 
     fn say(&self, text: &str, controls: &Controls) -> Result<Exit, Stop> {
@@ -269,6 +246,10 @@ impl<'a> Held<'a> {
         }
         Ok(Exit::Done)
     }
+}
+
+fn busy() -> Failure {
+    Failure::refused("other processes keep changing this Source; nothing was written").hint("try again")
 }
 
 /// A moment, or a time from now.

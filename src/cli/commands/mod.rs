@@ -69,12 +69,10 @@ fn source_command(command: &SourceCommand, global: &Global, env: &Env, output: &
         SourceCommand::Remove(args) => remove::run(args, global, env, output),
         SourceCommand::Rebuild(args) => rebuild::run(args, global, env, output),
         SourceCommand::Pause(hold) => control::pause(hold, global, env, output),
-        SourceCommand::Resume { name, revert, actor } => {
-            control::resume((name, actor.as_deref()), *revert, global, env, output)
-        }
+        SourceCommand::Resume { revert, named } => control::resume(named, *revert, global, env, output),
         SourceCommand::Pin { hold, commit } => control::pin(hold, commit.as_deref(), global, env, output),
-        SourceCommand::Retry { name, actor } => control::retry((name, actor.as_deref()), global, env, output),
-        SourceCommand::Unpin { name, actor } => control::unpin((name, actor.as_deref()), global, env, output),
+        SourceCommand::Retry(named) => control::retry(named, global, env, output),
+        SourceCommand::Unpin(named) => control::unpin(named, global, env, output),
     }
 }
 

@@ -17,9 +17,7 @@ const CELL: usize = 40;
 
 /// Whether anything that is shown drifted, or can't be told to be as it was applied.
 pub(crate) fn is_drifted(look: &Look<'_>, shown: Shown<'_>) -> bool {
-    let found = look.sources.iter().filter_map(|source| source.found.as_ref());
-    let mut found =
-        found.filter(|found| found.declared.is_err() || !found.drifted.is_empty() || !found.unknown.is_empty());
+    let mut found = look.sources.iter().filter_map(|source| source.found.as_ref());
     found.any(|found| {
         found.declared.is_err()
             || found.drifted.iter().any(|drifted| shown(&drifted.id))
@@ -64,51 +62,48 @@ fn source_json(source: &Seen<'_>, shown: Shown<'_>) -> Value {
     Value::Object(map)
 }
 
+/// Puts a value in; one that isn't known is left out.
+pub(super) fn put(map: &mut Map<String, Value>, key: &str, value: Value) {
+    if !value.is_null() {
+        map.insert(key.to_owned(), value);
+    }
+}
+
 fn object_json(drifted: &Drifted) -> Value {
     let mut map = Map::new();
-    let mut put = |key: &str, value: Value| {
-        if !value.is_null() {
-            map.insert(key.to_owned(), value);
-        }
-    };
-    put("id", json!(drifted.id));
-    put("uid", json!(drifted.uid));
-    put("file", json!(drifted.file));
-    put("line", json!(drifted.line));
-    put("state", json!(drifted.standing.as_str()));
-    put("reason", json!(drifted.standing.text()));
-    put("origin", json!(drifted.origin.as_str()));
-    put("contested", contest_json(drifted.contest.as_ref()));
-    put("fields", drifted.fields.iter().map(field_json).collect());
-    blame_json(&drifted.blame, &mut put);
-    put("since", json!(drifted.since().map(Moment::rfc3339)));
+    put(&mut map, "id", json!(drifted.id));
+    put(&mut map, "uid", json!(drifted.uid));
+    put(&mut map, "file", json!(drifted.file));
+    put(&mut map, "line", json!(drifted.line));
+    put(&mut map, "state", json!(drifted.standing.as_str()));
+    put(&mut map, "reason", json!(drifted.standing.text()));
+    put(&mut map, "origin", json!(drifted.origin.as_str()));
+    put(&mut map, "contested", contest_json(drifted.contest.as_ref()));
+    put(&mut map, "fields", drifted.fields.iter().map(field_json).collect());
+    blame_json(&drifted.blame, &mut map);
+    put(&mut map, "since", json!(drifted.since().map(Moment::rfc3339)));
     Value::Object(map)
 }
 
 fn field_json(field: &DriftedField) -> Value {
     let mut map = Map::new();
-    let mut put = |key: &str, value: Value| {
-        if !value.is_null() {
-            map.insert(key.to_owned(), value);
-        }
-    };
-    put("path", json!(field.path));
-    put("declared", json!(field.declared));
-    put("live", json!(field.live));
-    put("origin", json!(field.origin.as_str()));
-    put("contested", contest_json(field.contest.as_ref()));
-    blame_json(&field.blame, &mut put);
+    put(&mut map, "path", json!(field.path));
+    put(&mut map, "declared", json!(field.declared));
+    put(&mut map, "live", json!(field.live));
+    put(&mut map, "origin", json!(field.origin.as_str()));
+    put(&mut map, "contested", contest_json(field.contest.as_ref()));
+    blame_json(&field.blame, &mut map);
     if field.is_recurring() {
-        put("recurring", json!(true));
+        put(&mut map, "recurring", json!(true));
     }
     Value::Object(map)
 }
 
-fn blame_json(blame: &Blame, put: &mut impl FnMut(&str, Value)) {
-    put("who", blame.who.as_ref().map(who).unwrap_or_default());
-    put("at", json!(blame.at.map(Moment::rfc3339)));
-    put("since", json!(blame.since.map(Moment::rfc3339)));
-    put("times", json!(blame.times));
+fn blame_json(blame: &Blame, map: &mut Map<String, Value>) {
+    put(map, "who", blame.who.as_ref().map(who).unwrap_or_default());
+    put(map, "at", json!(blame.at.map(Moment::rfc3339)));
+    put(map, "since", json!(blame.since.map(Moment::rfc3339)));
+    put(map, "times", json!(blame.times));
 }
 
 fn contest_json(contest: Option<&Contest>) -> Value {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::drift::{id, moment, target};
+use super::drift::{id, moment, put, target};
 use crate::base::clock::Moment;
 use crate::base::columns::Columns;
 use crate::base::resource::ResourceId;
@@ -60,49 +60,46 @@ pub(crate) fn json(look: &Look<'_>, all: &[SourceStatus]) -> Value {
 
 fn source_json(source: &Seen<'_>, status: &SourceStatus) -> Value {
     let mut map = Map::new();
-    let mut put = |key: &str, value: Value| {
-        if !value.is_null() {
-            map.insert(key.to_owned(), value);
-        }
-    };
-    put("name", json!(source.spec.name));
-    put("synced", verdict(&status.synced));
-    put("healthy", verdict(&status.healthy));
+    put(&mut map, "name", json!(source.spec.name));
+    put(&mut map, "synced", verdict(&status.synced));
+    put(&mut map, "healthy", verdict(&status.healthy));
     match &source.seen {
         Ok((commit, at)) => {
-            put("seenCommit", json!(commit));
-            put("seenAt", json!(at.map(Moment::rfc3339)));
+            put(&mut map, "seenCommit", json!(commit));
+            put(&mut map, "seenAt", json!(at.map(Moment::rfc3339)));
         }
-        Err(text) => put("seenError", json!(text)),
+        Err(text) => put(&mut map, "seenError", json!(text)),
     }
     if let Some(found) = &source.found {
         let record = &found.record;
-        put("id", json!(record.id));
-        put("appliedCommit", json!(record.commit));
-        put("appliedAt", json!(record.applied_at.rfc3339()));
-        put("apply", json!(record.apply));
-        put("kept", json!(found.kept()));
+        put(&mut map, "id", json!(record.id));
+        put(&mut map, "appliedCommit", json!(record.commit));
+        put(&mut map, "appliedAt", json!(record.applied_at.rfc3339()));
+        put(&mut map, "apply", json!(record.apply));
+        put(&mut map, "kept", json!(found.kept()));
         let left = found.left_alone.iter().map(|w| json!({"id": w.id, "path": w.path, "text": w.text}));
-        put("leftAlone", left.collect());
+        put(&mut map, "leftAlone", left.collect());
     }
     if let Some(refusal) = &source.refusal {
         put(
+            &mut map,
             "refused",
             json!({"entry": refusal.entry, "at": refusal.at.rfc3339(), "who": refusal.actor, "commit": refusal.commit,
                    "rules": refusal.rules, "text": refusal.message}),
         );
     }
-    put("paused", json!(source.pause.as_ref().map(described_pause)));
-    put("pinned", json!(source.pin.as_ref().map(described_pin)));
+    put(&mut map, "paused", json!(source.pause.as_ref().map(described_pause)));
+    put(&mut map, "pinned", json!(source.pin.as_ref().map(described_pin)));
     let waiting = source.record.waiting.as_ref();
     put(
+        &mut map,
         "waiting",
         waiting.map_or(
             Value::Null,
             |w| json!({"reason": w.reason, "commit": w.commit, "plan": w.plan, "since": w.since.rfc3339()}),
         ),
     );
-    put("objects", status.objects.iter().map(object_json).collect());
+    put(&mut map, "objects", status.objects.iter().map(object_json).collect());
     Value::Object(map)
 }
 

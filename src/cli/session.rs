@@ -108,6 +108,11 @@ impl Session {
         self.found.config.sources.iter().filter(|s| s.target.as_ref().is_none_or(|t| *t == self.target_name))
     }
 
+    /// The Sources of this target that were not chosen.
+    pub(crate) fn others(&self, chosen: &[&SourceSpec]) -> Vec<&SourceSpec> {
+        self.sources().filter(|spec| !chosen.iter().any(|one| one.name == spec.name)).collect()
+    }
+
     /// What the configuration was read from.
     pub(crate) fn origin(&self) -> &str {
         &self.found.origin
@@ -209,7 +214,7 @@ impl Session {
         commits: Vec<(SourceName, CommitId)>,
     ) -> Result<Request<'a>, Failure> {
         let sources = self.chosen(names)?;
-        let others = self.sources().filter(|s| !sources.iter().any(|chosen| chosen.name == s.name)).collect();
+        let others = self.others(&sources);
         let waivers = waivers(permissions)?;
         let unknown: Vec<String> = unknown_waivers(&sources, &waivers).into_iter().map(said).collect();
         if !unknown.is_empty() {
@@ -256,7 +261,7 @@ impl Session {
     ) -> Result<Request<'a>, Failure> {
         Ok(Request {
             sources: Vec::new(),
-            others: self.sources().filter(|s| s.name != *name).collect(),
+            others: self.others(&[]),
             at: None,
             commits: Vec::new(),
             grants: grants(permissions)?,
@@ -320,11 +325,6 @@ impl Session {
     /// A new ID for an apply.
     pub(crate) fn new_apply(&self) -> ApplyId {
         apply_id(self.clock.now())
-    }
-
-    /// All Sources of the target.
-    pub(crate) fn all_sources(&self) -> impl Iterator<Item = &SourceSpec> {
-        self.sources()
     }
 
     /// The target.

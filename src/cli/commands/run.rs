@@ -21,7 +21,7 @@ pub(crate) fn run(args: &RunArgs, global: &Global, env: &Env, output: &Output) -
         Box::leak(Box::new(Session::open(global, &args.fetching, Access::Create, env, output)?));
     let lines: &'static Lines = Box::leak(Box::new(Lines(output.clone())));
     let sources = session.chosen(&args.sources)?;
-    let others = session.all_sources().filter(|spec| !sources.iter().any(|one| one.name == spec.name)).collect();
+    let others = session.others(&sources);
     let mode = if args.once { Mode::Once } else { Mode::Forever };
     let engine: &'static Engine = Box::leak(Box::new(Engine {
         context: session.context(),

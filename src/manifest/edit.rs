@@ -88,6 +88,10 @@ impl Edit<'_> {
     ) -> Result<(), Unfit> {
         let is_flow = self.is_flow(place.value);
         let find = |key: &str| entries.iter().position(|entry| entry.key.as_deref() == Some(key));
+        let place_of = |at: usize| {
+            let entry = &entries[at];
+            Place { value: &entry.value, slot: if is_flow { Slot::Flow } else { Slot::Entry(entry) } }
+        };
         let mut gone = vec![false; entries.len()];
         let mut added = Map::new();
         for (key, old) in before {
@@ -98,22 +102,14 @@ impl Edit<'_> {
                 return Err(if find("<<").is_some() { MERGED } else { OTHER });
             };
             match after.get(key) {
-                Some(new) => {
-                    let entry = &entries[at];
-                    let slot = if is_flow { Slot::Flow } else { Slot::Entry(entry) };
-                    self.reconcile(&Place { value: &entry.value, slot }, old, new)?;
-                }
+                Some(new) => self.reconcile(&place_of(at), old, new)?,
                 None => gone[at] = true,
             }
         }
         for (key, new) in after.iter().filter(|(key, _)| !before.contains_key(*key)) {
             // What was read as nothing may stand there all the same.
             match find(key) {
-                Some(at) => {
-                    let entry = &entries[at];
-                    let slot = if is_flow { Slot::Flow } else { Slot::Entry(entry) };
-                    self.set(&Place { value: &entry.value, slot }, new)?;
-                }
+                Some(at) => self.set(&place_of(at), new)?,
                 None => {
                     added.insert(key.clone(), new.clone());
                 }
@@ -307,11 +303,7 @@ impl Edit<'_> {
         let between = if own_line { format!(",\n{}", &self.text[line..last.start]) } else { ", ".to_owned() };
         let mut text = String::new();
         for (key, value) in added {
-            let key = if self.is_json {
-                Value::from(key.as_str()).to_string()
-            } else {
-                self.flow(&Value::from(key.as_str()))
-            };
+            let key = self.flow(&Value::from(key.as_str()));
             text.push_str(&format!("{between}{key}: {}", self.flow(value)));
         }
         if !text.is_empty() {

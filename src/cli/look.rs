@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::args::{Global, InspectArgs};
+use serde_json::Value;
+
+use super::args::{Fetching, Format, Global};
 use super::env::Env;
 use super::exit::{Failure, Stop};
 use super::output::Output;
@@ -52,7 +54,9 @@ pub(crate) struct Watcher<'a> {
     session: Session,
     names: Vec<String>,
     ids: Vec<ResourceId>,
-    args: &'a InspectArgs,
+    /// How often; without it there is one look.
+    interval: Option<Duration>,
+    output: &'a Output,
 }
 
 /// What tells two looks apart without reading objects.
@@ -68,13 +72,17 @@ struct SourceKey {
 }
 
 impl<'a> Watcher<'a> {
-    /// Opens the target for reading.
-    pub(crate) fn open(args: &'a InspectArgs, global: &Global, env: &Env, output: &Output) -> Result<Self, Stop> {
-        let session = Session::open(global, &args.fetching, Access::Read, env, output)?;
-        let (ids, names): (Vec<String>, Vec<String>) = args.what.iter().cloned().partition(|word| word.contains('/'));
+    /// Opens the target for reading, for one look at Sources and resources or for one in each interval.
+    pub(crate) fn open(
+        (what, interval): (&[String], Option<Duration>),
+        fetching: &Fetching,
+        (global, env, output): (&Global, &Env, &'a Output),
+    ) -> Result<Self, Stop> {
+        let session = Session::open(global, fetching, Access::Read, env, output)?;
+        let (ids, names): (Vec<String>, Vec<String>) = what.iter().cloned().partition(|word| word.contains('/'));
         let parsed = ids.iter().map(|id| ResourceId::parse(id).map_err(|e| Failure::usage(e.to_string())));
         let ids = parsed.collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { session, names, ids, args })
+        Ok(Self { session, names, ids, interval, output })
     }
 
     /// The resources that were named; none is all.
@@ -89,10 +97,10 @@ impl<'a> Watcher<'a> {
 
     /// Shows one look, or one after every change until somebody asks to stop. `show` tells what the exit code is of.
     pub(crate) fn run(&self, mut show: impl FnMut(&Look<'_>) -> Result<bool, Stop>) -> Result<bool, Stop> {
-        if !self.args.watch {
+        let Some(interval) = self.interval else {
             let reader = self.session.target().reader()?;
             return show(&self.look(reader.as_ref(), &self.session.chosen(&self.names)?)?);
-        }
+        };
         let (mut last, mut pending): (Option<Key>, bool) = (None, false);
         loop {
             let reader = self.session.target().reader()?;
@@ -104,10 +112,25 @@ impl<'a> Watcher<'a> {
                 last = Some(key);
             }
             drop(reader);
-            if !self.wait() {
+            if !self.wait(interval) {
                 return Ok(pending);
             }
         }
+    }
+
+    /// Prints one look; of JSON one document a line where more follow.
+    pub(crate) fn print(
+        &self,
+        format: Format,
+        document: impl FnOnce() -> Value,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Stop> {
+        Ok(match format {
+            Format::Json if self.interval.is_some() => self.output.json_line(&document())?,
+            Format::Json => self.output.json(&document())?,
+            Format::Yaml => self.output.yaml(&document())?,
+            _ => self.output.data(&text())?,
+        })
     }
 
     fn key(&self, reader: &dyn Reader, specs: &[&SourceSpec]) -> Result<Key, Stop> {
@@ -159,11 +182,11 @@ impl<'a> Watcher<'a> {
     }
 
     /// Waits one interval; whether to go on.
-    fn wait(&self) -> bool {
+    fn wait(&self, interval: Duration) -> bool {
         const STEP: Duration = Duration::from_millis(50);
         let began = Instant::now();
         while !self.session.is_interrupted() {
-            let rest = self.args.interval.saturating_sub(began.elapsed());
+            let rest = interval.saturating_sub(began.elapsed());
             if rest.is_zero() {
                 return true;
             }

@@ -261,6 +261,7 @@ impl Session {
     ) -> Result<Request<'a>, Failure> {
         Ok(Request {
             sources: Vec::new(),
+            // The one that leaves is left out where they are read.
             others: self.others(&[]),
             at: None,
             commits: Vec::new(),

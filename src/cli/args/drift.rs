@@ -41,6 +41,13 @@ pub(crate) struct InspectArgs {
     pub fetching: Fetching,
 }
 
+impl InspectArgs {
+    /// How often it looks, if more than once.
+    pub(crate) fn every(&self) -> Option<Duration> {
+        self.watch.then_some(self.interval)
+    }
+}
+
 /// Options of `export-drift`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {

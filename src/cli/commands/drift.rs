@@ -10,15 +10,10 @@ use crate::cli::report::drift as report;
 /// Shows what differs from what was last applied. Reads only.
 pub(crate) fn run(args: &InspectArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(&[Format::Table, Format::Json, Format::Yaml])?;
-    let watcher = Watcher::open(args, global, env, output)?;
+    let watcher = Watcher::open((&args.what, args.every()), &args.fetching, (global, env, output))?;
     let shown = |id: &_| watcher.is_shown(id);
     let pending = watcher.run(|look: &Look<'_>| {
-        match format {
-            Format::Json if args.watch => output.json_line(&report::json(look, &shown))?,
-            Format::Json => output.json(&report::json(look, &shown))?,
-            Format::Yaml => output.yaml(&report::json(look, &shown))?,
-            _ => output.data(&report::text(look, &shown))?,
-        }
+        watcher.print(format, || report::json(look, &shown), || report::text(look, &shown))?;
         Ok(report::is_drifted(look, &shown))
     })?;
     Ok(if args.exit_code && pending { Exit::Pending } else { Exit::Done })

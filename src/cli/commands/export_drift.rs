@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::base::text::{escape, escape_lines};
-use crate::cli::args::{ExportArgs, Format, Global, InspectArgs};
+use crate::cli::args::{ExportArgs, Format, Global};
 use crate::cli::env::Env;
 use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::look::{Look, Watcher};
@@ -19,14 +19,7 @@ pub(crate) fn run(args: &ExportArgs, global: &Global, env: &Env, output: &Output
     if args.source.contains('/') || args.ids.iter().any(|id| !id.contains('/')) {
         return Err(Failure::usage("export-drift takes one SOURCE, and after it the IDs of resources").into());
     }
-    let inspect = InspectArgs {
-        what,
-        exit_code: false,
-        watch: false,
-        interval: std::time::Duration::ZERO,
-        fetching: args.fetching.clone(),
-    };
-    let watcher = Watcher::open(&inspect, global, env, output)?;
+    let watcher = Watcher::open((&what, None), &args.fetching, (global, env, output))?;
     let left = watcher.run(|look: &Look<'_>| {
         let Some(found) = look.sources.first().and_then(|source| source.found.as_ref()) else {
             let text = format!("Source {} was never applied here, so nothing of it can have drifted", args.source);

@@ -10,17 +10,12 @@ use crate::cli::report::status as report;
 /// Shows Synced and Healthy of Sources and objects. Reads only.
 pub(crate) fn run(args: &InspectArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(&[Format::Table, Format::Json, Format::Yaml])?;
-    let watcher = Watcher::open(args, global, env, output)?;
+    let watcher = Watcher::open((&args.what, args.every()), &args.fetching, (global, env, output))?;
     let shown = |id: &_| watcher.is_shown(id);
     let all = output.is_verbose() || watcher.has_ids();
     let pending = watcher.run(|look: &Look<'_>| {
         let statuses = report::statuses(look, &shown);
-        match format {
-            Format::Json if args.watch => output.json_line(&report::json(look, &statuses))?,
-            Format::Json => output.json(&report::json(look, &statuses))?,
-            Format::Yaml => output.yaml(&report::json(look, &statuses))?,
-            _ => output.data(&report::text(look, &statuses, all))?,
-        }
+        watcher.print(format, || report::json(look, &statuses), || report::text(look, &statuses, all))?;
         Ok(report::is_pending(&statuses, watcher.has_ids()))
     })?;
     Ok(if args.exit_code && pending { Exit::Pending } else { Exit::Done })

@@ -125,12 +125,13 @@ impl<'a> Watcher<'a> {
         document: impl FnOnce() -> Value,
         text: impl FnOnce() -> String,
     ) -> Result<(), Stop> {
-        Ok(match format {
+        match format {
             Format::Json if self.interval.is_some() => self.output.json_line(&document())?,
             Format::Json => self.output.json(&document())?,
             Format::Yaml => self.output.yaml(&document())?,
             _ => self.output.data(&text())?,
-        })
+        }
+        Ok(())
     }
 
     fn key(&self, reader: &dyn Reader, specs: &[&SourceSpec]) -> Result<Key, Stop> {

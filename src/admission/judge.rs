@@ -1,5 +1,6 @@
 //! From the Draft to a Plan: the rules that need a live object. The one place that admits a plan.
 
+use super::dry_run;
 use super::facts::TargetFacts;
 use super::on_draft::{Considered, Facts, immutable, namespace, old_object, quota, replace};
 use super::rejection::Rejection;
@@ -7,19 +8,31 @@ use crate::base::fault::{Fault, Warning};
 use crate::base::resource::ResourceId;
 use crate::plan::document::{Action, Waiver};
 use crate::plan::{Draft, Plan, emergency_refused};
+use crate::target::{DryRunner, TargetError};
 
 /// Judges a Draft.
 ///
+/// `target` is its own admission, if it has one: it is asked about everything that would be written.
+///
 /// # Errors
-/// Everything that is wrong with it, at once.
-pub fn judge<'a>(mut draft: Draft<'a>, facts: &TargetFacts) -> Result<Plan<'a>, Rejection> {
+/// If the target can't be asked. What it and the rules refuse is the inner one: everything at once.
+pub fn judge<'a>(
+    mut draft: Draft<'a>,
+    facts: &TargetFacts,
+    target: Option<&dyn DryRunner>,
+) -> Result<Result<Plan<'a>, Rejection>, TargetError> {
     let mut faults: Vec<Fault> = draft.take_faults();
     faults.extend(replace_where_asked(&mut draft));
     let mut found = Found::default();
     for source in 0..draft.sources() {
         on_source(&draft, source, facts, &mut found);
     }
-    faults.extend(found.faults);
+    faults.extend(std::mem::take(&mut found.faults));
+    if let Some(target) = target {
+        let asked = dry_run::judge(&mut draft, target, &faults)?;
+        faults.extend(asked.faults);
+        found.warnings.extend(asked.warnings);
+    }
     let mut rejection = Rejection::new();
     for (set, faults) in draft.by_source(faults) {
         match set {
@@ -33,10 +46,10 @@ pub fn judge<'a>(mut draft: Draft<'a>, facts: &TargetFacts) -> Result<Plan<'a>, 
     waived.dedup();
     if rejection.is_empty() {
         draft.warn_changes(found.warnings);
-        return Ok(Plan::admitted(draft, waived));
+        return Ok(Ok(Plan::admitted(draft, waived)));
     }
     rejection.warn(found.warnings);
-    Err(rejection)
+    Ok(Err(rejection))
 }
 
 #[derive(Default)]

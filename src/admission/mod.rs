@@ -10,6 +10,7 @@ pub mod catalogue;
 mod check;
 mod checked;
 mod declared;
+mod dry_run;
 mod facts;
 mod judge;
 mod kinds;
@@ -30,5 +31,9 @@ pub use rules::policies::{Policies, unknown_waivers};
 
 /// The target could not be read.
 pub const TARGET_UNREADABLE: crate::base::fault::RuleId = crate::base::fault::RuleId::new("target-unreadable");
+/// The target's own admission refuses an object.
+pub const REFUSED_BY_TARGET: crate::base::fault::RuleId = crate::base::fault::RuleId::new("refused-by-target");
+/// The target's own admission takes an object and warns.
+pub const TARGET_WARNING: crate::base::fault::RuleId = crate::base::fault::RuleId::new("target-warning");
 /// A finished plan that breaks a promise: a fault of Holdfast's own.
 pub const BROKEN_PLAN: crate::base::fault::RuleId = crate::base::fault::RuleId::new("broken-plan");

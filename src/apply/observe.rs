@@ -47,6 +47,7 @@ pub(crate) fn observe_telling(
     ids.sort();
     ids.dedup();
     let counter = Counter::begin(progress, Stage::Observation, ids.len());
+    reader.prefer(&versions(inputs));
     let heads = reader.heads(&ids)?;
     let bodies: Vec<&ResourceId> = ids.iter().copied().filter(|id| needs_body(id, &heads, inputs)).collect();
     counter.more(ids.len() - bodies.len());
@@ -148,6 +149,13 @@ fn marked(reader: &dyn Reader, inputs: &[SourceInput<'_>]) -> Result<Vec<Head>, 
         }
     }
     Ok(found)
+}
+
+/// The API version that each resource is declared in, now or before.
+fn versions<'a>(inputs: &'a [SourceInput<'_>]) -> Vec<(&'a ResourceId, String)> {
+    let before = inputs.iter().flat_map(|i| i.inventory.rows.values()).map(|row| (&row.id, row.api_version.clone()));
+    let now = inputs.iter().flat_map(|i| i.set.manifests()).map(|c| (c.id(), c.gvk().api_version()));
+    before.chain(now).collect()
 }
 
 /// Everything that the removals could take along.

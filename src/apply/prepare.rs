@@ -136,6 +136,21 @@ fn joined(
     found
 }
 
+/// Applies that are neither finished nor undone: what is seen may be the middle of one.
+fn interrupted(reader: &dyn Reader) -> Result<Vec<Warning>, TargetError> {
+    let told = |one: crate::target::Interrupted| {
+        let then = if one.committed { "finished" } else { "undone" };
+        let text = format!(
+            "apply {} of {}, begun at {}, is not done: it is {then} by the next apply or holdfast recover",
+            one.apply,
+            one.sources.join(", "),
+            one.at
+        );
+        Warning::new(super::rules::INTERRUPTED, text)
+    };
+    Ok(reader.interrupted()?.into_iter().map(told).collect())
+}
+
 /// A failure at the target as a line of the one report.
 pub(crate) fn target_fault(error: &TargetError) -> Fault {
     let rule = match error {
@@ -167,11 +182,15 @@ impl<'a> Prepared<'a> {
     ///
     /// # Errors
     /// Everything that is wrong, in one Rejection.
-    pub fn plan(&self, reader: &dyn Reader, now: Moment) -> Result<SealedPlan, Rejection> {
-        self.plan_inner(reader, now).unwrap_or_else(|error| Err(Rejection::of(target_fault(&error))))
+    pub fn plan(&self, context: &Context<'_>, reader: &dyn Reader) -> Result<SealedPlan, Rejection> {
+        self.plan_inner(context, reader).unwrap_or_else(|error| Err(Rejection::of(target_fault(&error))))
     }
 
-    fn plan_inner(&self, reader: &dyn Reader, now: Moment) -> Result<Result<SealedPlan, Rejection>, TargetError> {
+    fn plan_inner(
+        &self,
+        context: &Context<'_>,
+        reader: &dyn Reader,
+    ) -> Result<Result<SealedPlan, Rejection>, TargetError> {
         let identity = reader.identity()?;
         let known = reader.sources()?;
         let mut rejection = Rejection::default();
@@ -227,14 +246,16 @@ impl<'a> Prepared<'a> {
             // Nothing on the target tells of such a Source: it would be made out of nothing.
             return Ok(Err(Rejection::of(unknown(&input.spec.name, &known))));
         }
+        drafted.warn(&interrupted(reader)?);
         let facts = admission::facts(reader, &drafted)?;
-        let plan = match admission::judge(drafted, &facts) {
+        let dry_runner = context.target.dry_runner()?;
+        let plan = match admission::judge(drafted, &facts, dry_runner.as_deref())? {
             Ok(plan) => plan,
             Err(rejection) => return Ok(Err(rejection)),
         };
         let revision = reader.revision()?;
         Ok(plan
-            .seal(now.rfc3339())
+            .seal(context.clock.now().rfc3339())
             .map(|sealed| sealed.made_on(revision))
             .map_err(|broken| Rejection::of(Fault::new(admission::BROKEN_PLAN, broken.to_string()))))
     }
@@ -245,9 +266,15 @@ impl<'a> Prepared<'a> {
         CommitFacts { preview: facts.preview && !(applied && self.purpose == Purpose::Rebuild), ..facts }
     }
 
-    /// Whether the target serves the same definitions as when the manifests were checked.
+    /// Whether the target serves the same definitions of the kinds that the manifests use as when they were checked.
     pub(crate) fn serves_the_same(&self, reader: &dyn Reader) -> Result<bool, TargetError> {
-        Ok(versions(&reader.definitions()?) == self.definitions)
+        let groups: HashSet<&str> =
+            self.sources.iter().flat_map(|ready| ready.set.manifests()).map(|c| c.id().group.as_str()).collect();
+        let used = |all: &[(String, String)]| -> Vec<(String, String)> {
+            let of = |name: &str| name.split_once('.').is_some_and(|(_, group)| groups.contains(group));
+            all.iter().filter(|(name, _)| of(name)).cloned().collect()
+        };
+        Ok(used(&versions(&reader.definitions()?)) == used(&self.definitions))
     }
 
     /// The IDs of the Sources on this target.

@@ -122,7 +122,13 @@ fn whole<'a>(
 
 /// The definitions that a target serves, each with its version.
 pub(super) fn versions(definitions: &[Live]) -> Vec<(String, String)> {
-    let mut all: Vec<_> = definitions.iter().map(|d| (d.head.id.name.clone(), d.head.version.clone())).collect();
+    let mut all: Vec<_> = definitions.iter().map(|d| (d.head.id.name.clone(), generation(d))).collect();
     all.sort();
     all
+}
+
+/// What moves when a definition does; its status, which a control plane writes at any time, doesn't count.
+fn generation(definition: &Live) -> String {
+    let generation = definition.object.pointer("/metadata/generation");
+    format!("{} {}", definition.head.uid, generation.map_or_else(|| definition.head.version.clone(), |g| g.to_string()))
 }

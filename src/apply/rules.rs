@@ -20,3 +20,5 @@ pub const UNKNOWN_SOURCE: RuleId = RuleId::new("unknown-source");
 pub const SOURCE_NAME_TAKEN: RuleId = RuleId::new("source-name-taken");
 /// Another apply holds the target.
 pub const LOCKED: RuleId = RuleId::new("locked");
+/// An apply that was begun on the target and is neither finished nor undone.
+pub const INTERRUPTED: RuleId = RuleId::new("interrupted-apply");

@@ -1,5 +1,6 @@
 //! The applier: inside the writer's lock it plans anew, compares, and commits everything or nothing.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use super::context::Context;
 use super::held::{Hold, held, holds};
-use super::prepare::Prepared;
+use super::prepare::{Prepared, source_id};
 use super::receipt::{Receipt, receipt};
 use super::rules::{SOURCE_MOVED, TARGET_MOVED};
 use crate::admission::Rejection;
@@ -17,7 +18,7 @@ use crate::base::fault::Fault;
 use crate::base::ids::{ApplyId, CommitId, PlanId, SourceId};
 use crate::base::progress::{Counter, Stage};
 use crate::base::resource::ResourceId;
-use crate::inventory::{OWNER_ANNOTATION, OwnerMark, Released, SourceRecord};
+use crate::inventory::{OwnerMark, Released, SourceRecord};
 use crate::plan::document::{PlanDocument, Purpose};
 use crate::plan::{EndedRow, Giver, Intent, Made, RowChange, SealedPlan, SealedSource, Step, binding};
 use crate::target::{Batch, Operation, Reader, SourceCommit, Staged, TargetError, Write, Writer};
@@ -86,6 +87,9 @@ impl<'t> Transaction<'t> {
         reviewed: &PlanDocument,
         options: ApplyOptions,
     ) -> Result<Self, ApplyError> {
+        if context.target.reader()?.revision()?.is_none() {
+            return Self::begin_inside(context, prepared, reviewed, &options);
+        }
         // The plan is made on a snapshot, so that others aren't held up; it counts if nobody wrote until the lock was had.
         let early = anew(context, prepared, reviewed, context.target.reader()?.as_ref(), &options)?;
         Self::lock(context, prepared, reviewed, early, options)
@@ -103,6 +107,9 @@ impl<'t> Transaction<'t> {
         options: ApplyOptions,
     ) -> Result<Self, ApplyError> {
         let (reviewed, made) = made.into_parts();
+        if made.revision.is_none() {
+            return Self::begin_inside(context, prepared, &reviewed, &options);
+        }
         let early = {
             let reader = context.target.reader()?;
             let reader = reader.as_ref();
@@ -138,6 +145,34 @@ impl<'t> Transaction<'t> {
         Ok(Self { writer, staged, writes })
     }
 
+    /// On a target without a snapshot: all of it is done inside the lock.
+    fn begin_inside(
+        context: &Context<'t>,
+        prepared: &Prepared<'_>,
+        reviewed: &PlanDocument,
+        options: &ApplyOptions,
+    ) -> Result<Self, ApplyError> {
+        let now = || context.clock.now();
+        let mut ids = {
+            let reader = context.target.reader()?;
+            let reviewed = continued(reader.as_ref(), reviewed)?;
+            check(reader.as_ref(), prepared, &reviewed, options, now())?;
+            prepared.source_ids(reader.as_ref())?
+        };
+        loop {
+            let writer = context.target.writer(&ids, options.lock_timeout)?;
+            let reader = writer.reader();
+            // The first apply on a target makes its state, and with it the IDs.
+            let reviewed = continued(reader, reviewed)?;
+            let early = anew(context, prepared, &reviewed, reader, options)?;
+            if early.ids.iter().all(|id| ids.contains(id)) {
+                return Ok(Self { writes: early.batch.writes.len(), staged: early.batch.into(), writer });
+            }
+            // What else has to be locked is known now; the next look is made with all of it.
+            ids = early.ids;
+        }
+    }
+
     /// Commits everything, or nothing.
     ///
     /// # Errors
@@ -153,6 +188,12 @@ impl<'t> Transaction<'t> {
         drop(counter);
         Ok(Receipt { json: written.receipt, held: written.held })
     }
+}
+
+/// A plan that was made before the target had any state, as the target knows it now.
+fn continued<'p>(reader: &dyn Reader, reviewed: &'p PlanDocument) -> Result<Cow<'p, PlanDocument>, TargetError> {
+    let (here, known) = (reader.identity()?, reader.sources()?);
+    Ok(binding::continued(reviewed, &here, |name| source_id(&here, name, &known)))
 }
 
 /// What was worked out before the lock.
@@ -255,7 +296,7 @@ fn check(
 }
 
 fn planned(prepared: &Prepared<'_>, reader: &dyn Reader, context: &Context<'_>) -> Result<SealedPlan, ApplyError> {
-    prepared.plan(reader, context.clock.now()).map_err(|rejection| {
+    prepared.plan(context, reader).map_err(|rejection| {
         let stale = rejection.faults().any(|fault| is_stale(fault.rule));
         ApplyError::Refused(Box::new(Refused { rejection, stale }))
     })
@@ -420,16 +461,6 @@ fn write(id: ResourceId, intent: Intent, owner: &SealedSource, apply: &ApplyId) 
 
 /// Adds the owner mark to what is declared.
 fn mark(mut declared: Value, owner: &SealedSource, id: &ResourceId, apply: &ApplyId) -> Value {
-    let mark = OwnerMark { source: owner.id.clone(), resource: id.clone(), apply: apply.clone() };
-    let metadata = declared.get_mut("metadata").and_then(Value::as_object_mut);
-    if let Some(metadata) = metadata {
-        let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(serde_json::Map::new()));
-        if !annotations.is_object() {
-            *annotations = Value::Object(serde_json::Map::new());
-        }
-        if let Some(annotations) = annotations.as_object_mut() {
-            annotations.insert(OWNER_ANNOTATION.to_owned(), Value::String(mark.to_string()));
-        }
-    }
+    OwnerMark { source: owner.id.clone(), resource: id.clone(), apply: apply.clone() }.put_on(&mut declared);
     declared
 }

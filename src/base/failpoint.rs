@@ -19,6 +19,20 @@ pub const NAMES: [&str; 11] = [
     AFTER_COMMIT,
 ];
 
+/// The places that only an apply behind a journal meets.
+pub const JOURNALED: [&str; 5] = [JOURNAL_OPENED, JOURNAL_WRITTEN, BEFORE_UNDO, AFTER_UNDO, JOURNAL_CLOSED];
+
+/// The journal has a head and no body.
+pub const JOURNAL_OPENED: &str = "journal-opened";
+/// The journal is written; the first object comes next.
+pub const JOURNAL_WRITTEN: &str = "journal-written";
+/// Something failed, and the undo begins.
+pub const BEFORE_UNDO: &str = "before-undo";
+/// After each object that is taken back.
+pub const AFTER_UNDO: &str = "after-undo";
+/// The journal is gone.
+pub const JOURNAL_CLOSED: &str = "journal-closed";
+
 /// A new store is whole, under a name of its own.
 pub const STORE_MADE: &str = "store-made";
 /// A new store has its name.
@@ -47,6 +61,10 @@ pub const AFTER_COMMIT: &str = "after-commit";
 #[error("{0:?} names no failpoint; there are {names}", names = NAMES.join(", "))]
 pub struct UnknownFailpoint(String);
 
+fn all() -> impl Iterator<Item = &'static str> {
+    NAMES.into_iter().chain(JOURNALED)
+}
+
 /// The armed place as its index in [`NAMES`] plus one; 0 for none.
 static ARMED: AtomicUsize = AtomicUsize::new(0);
 /// Whether it stops there, and doesn't abort.
@@ -68,7 +86,7 @@ pub enum Act {
 /// # Errors
 /// If no place has that name.
 pub fn arm(name: &str, nth: usize, act: Act) -> Result<(), UnknownFailpoint> {
-    let index = NAMES.iter().position(|n| *n == name).ok_or_else(|| UnknownFailpoint(name.to_owned()))?;
+    let index = all().position(|n| n == name).ok_or_else(|| UnknownFailpoint(name.to_owned()))?;
     STOPS.store(act == Act::Stop, Ordering::SeqCst);
     PASSES.store(nth.saturating_sub(1), Ordering::SeqCst);
     ARMED.store(index + 1, Ordering::SeqCst);
@@ -86,7 +104,7 @@ pub fn hit(name: &'static str) {
 
 #[cold]
 fn reached(armed: usize, name: &'static str) {
-    if NAMES.get(armed - 1) != Some(&name) {
+    if all().nth(armed - 1) != Some(name) {
         return;
     }
     let passed = PASSES.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));

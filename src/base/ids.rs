@@ -167,12 +167,20 @@ impl TargetIdentity {
     /// Reads a target's identity.
     ///
     /// # Errors
-    /// If it is empty or longer than 128 bytes.
+    /// If it is empty or longer than 200 bytes.
     pub fn parse(text: &str) -> Result<Self, BadId> {
-        if text.is_empty() || text.len() > 128 {
+        if text.is_empty() || text.len() > 200 {
             return Err(BadId::new("a target's identity", text));
         }
         Ok(Self(text.to_owned()))
+    }
+}
+
+impl TargetIdentity {
+    /// Whether a target that is this now was `earlier` before it had any state: the first apply makes the state, and with
+    /// it the second half of the identity.
+    pub fn began_as(&self, earlier: &Self) -> bool {
+        self.0.strip_prefix(earlier.as_str()).is_some_and(|rest| rest.starts_with('.'))
     }
 }
 
@@ -180,6 +188,11 @@ impl ApplyId {
     /// Names an apply by a new UUIDv7.
     pub fn new(uuid: uuid::Uuid) -> Self {
         Self(uuid.to_string())
+    }
+
+    /// The ID of no apply: where one only asks what an apply would do.
+    pub fn nobody() -> Self {
+        Self(uuid::Uuid::nil().to_string())
     }
 
     /// Reads the ID of an apply.

@@ -35,6 +35,9 @@ pub(crate) struct Global {
     /// The target: the name of a Target, embedded:PATH or kubernetes:CONTEXT
     #[arg(long, global = true, value_name = "TARGET")]
     pub target: Option<String>,
+    /// Use a kubeconfig of a work tree though it runs programs or names files
+    #[arg(long, global = true)]
+    pub trust_kubeconfig: bool,
     /// Instead of a configuration: the repository of one Source
     #[arg(long, global = true, value_name = "URL|PATH")]
     pub repository: Option<String>,
@@ -234,7 +237,7 @@ Sensitive values are not exported. What could not be exported is named on stderr
     Run(RunArgs),
     /// Finishes or undoes an interrupted apply; on the embedded target nothing is ever half done
     #[command(after_help = "Example:\n  holdfast recover")]
-    Recover,
+    Recover(Locking),
     /// Prints the manifests as they were read
     #[command(after_help = "Examples:\n  holdfast render shop\n  holdfast render shop -o json")]
     Render(RenderArgs),

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::base::clock::{Clock, Moment};
 
@@ -29,6 +29,12 @@ pub(crate) struct Env {
     pub stderr_is_terminal: bool,
     /// stdin is a terminal.
     pub stdin_is_terminal: bool,
+    /// The kubeconfig files that kubectl would read.
+    pub kubeconfig: Vec<PathBuf>,
+    /// `HOLDFAST_LEASE`: how many seconds the lease of a Source holds, for tests of applies that were cut off.
+    pub lease: Option<Duration>,
+    /// This runs in a Pod.
+    pub in_cluster: bool,
     /// `HOLDFAST_FAILPOINT`: where to stop dead, for crash tests.
     pub failpoint: Option<String>,
 }
@@ -38,6 +44,12 @@ impl Env {
     pub(crate) fn of_process() -> Self {
         let path = |name: &str| filled(name).map(PathBuf::from);
         let cache = path("XDG_CACHE_HOME").or_else(|| path("HOME").map(|home| home.join(".cache")));
+        let kubeconfig: Vec<PathBuf> = match filled("KUBECONFIG") {
+            Some(list) => std::env::split_paths(&list).filter(|path| path.is_file()).collect(),
+            None => {
+                path("HOME").map(|home| home.join(".kube/config")).filter(|path| path.is_file()).into_iter().collect()
+            }
+        };
         let name = |name: &str| filled(name).and_then(|value| value.into_string().ok());
         Self {
             config: path("HOLDFAST_CONFIG"),
@@ -49,6 +61,9 @@ impl Env {
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
             stdin_is_terminal: std::io::stdin().is_terminal(),
+            kubeconfig,
+            lease: name("HOLDFAST_LEASE").and_then(|text| text.parse().ok()).map(Duration::from_secs),
+            in_cluster: filled("KUBERNETES_SERVICE_HOST").is_some(),
             failpoint: name("HOLDFAST_FAILPOINT"),
         }
     }

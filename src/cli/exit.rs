@@ -97,7 +97,7 @@ impl From<TargetError> for Failure {
     fn from(error: TargetError) -> Self {
         let exit = match &error {
             TargetError::Precondition { .. } => Exit::Stale,
-            TargetError::Unknown { .. } => Exit::Partial,
+            TargetError::Unknown { .. } | TargetError::Partial { .. } | TargetError::Unfinished { .. } => Exit::Partial,
             _ => Exit::Refused,
         };
         Self { text: error.to_string(), hint: Some(hint(&error).to_owned()), exit }
@@ -109,6 +109,8 @@ fn hint(error: &TargetError) -> &'static str {
         TargetError::Locked { .. } => "wait until the other process is done, or give it longer with --lock-timeout",
         TargetError::Damaged { .. } => "nothing was written; restore the file from a backup, or name another target",
         TargetError::Newer { .. } => "nothing was written",
+        TargetError::Partial { .. } => "look at what is left, put it right by hand, and make the plan again",
+        TargetError::Unfinished { .. } => "run holdfast recover once the cause is mended",
         TargetError::Unknown { .. } => "look at holdfast source list and holdfast history before anything else",
         TargetError::Unavailable { .. } | TargetError::WriteFailed { .. } => {
             "nothing was written; mend the cause and try again"
@@ -160,7 +162,10 @@ impl From<TargetError> for Stop {
         }
         let (rule, exit) = match &error {
             // Whether something was written is not known: no refusal, which says that nothing was.
-            TargetError::Unknown { .. } | TargetError::Ambiguous { .. } => return Self::Failure(error.into()),
+            TargetError::Unknown { .. }
+            | TargetError::Partial { .. }
+            | TargetError::Unfinished { .. }
+            | TargetError::Ambiguous { .. } => return Self::Failure(error.into()),
             TargetError::Locked { .. } => (LOCKED, Exit::Refused),
             TargetError::Precondition { .. } => (STALE_PLAN, Exit::Stale),
             _ => (TARGET_UNREADABLE, Exit::Refused),

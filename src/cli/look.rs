@@ -17,7 +17,7 @@ use crate::drift::{Inspection, Refusal, inspect, last_refusal, recent};
 use crate::inventory::{LoopRecord, Pause, Pin, present};
 use crate::source::spec::SourceSpec;
 use crate::target::sqlite::Access;
-use crate::target::{Reader, Target, TargetKind};
+use crate::target::{Reader, TargetKind};
 
 /// One look at the target.
 pub(crate) struct Look<'s> {

@@ -7,7 +7,7 @@ use super::exit::{Failure, Stop};
 use super::output::Output;
 use super::planfile;
 use super::progress::Bar;
-use super::target;
+use super::target::{self, Asked, Opened};
 use crate::admission::{Rejection, unknown_waivers};
 use crate::apply::{Context, Interrupt, Removal, Request, seen_commit};
 use crate::base::clock::{Clock, Moment};
@@ -32,7 +32,7 @@ use crate::target::{Target, TargetError};
 /// One command's surroundings.
 pub(crate) struct Session {
     found: Found,
-    target: Embedded,
+    target: Opened,
     target_name: String,
     cache: std::path::PathBuf,
     ssh: Ssh,
@@ -62,7 +62,10 @@ impl Session {
         let found = config::find(global, env)?;
         output.note(&format!("configuration: {}", found.origin));
         let spec = target::choose(global.target.as_deref(), &found.config.targets, &found.base, &env.folder)?;
-        let opened = target::open(&spec, access, WallClock.now())?;
+        let opened = {
+            let asked = Asked { base: &found.base, trust_kubeconfig: global.trust_kubeconfig };
+            target::open(&spec, access, WallClock.now(), env, &asked)?
+        };
         let cache = env.cache.clone().ok_or_else(|| {
             Failure::refused("neither XDG_CACHE_HOME nor HOME is set, so there is no place for mirrors")
         })?;
@@ -91,7 +94,7 @@ impl Session {
     /// For the engine.
     pub(crate) fn context(&self) -> Context<'_> {
         Context {
-            target: &self.target,
+            target: self.target.target(),
             cache: &self.cache,
             ssh: &self.ssh,
             clock: &self.clock,
@@ -171,7 +174,7 @@ impl Session {
     /// # Errors
     /// If a named one never was, or the target can't be read.
     pub(crate) fn applied(&self, names: &[String]) -> Result<Vec<(SourceName, CommitId)>, Stop> {
-        let records = self.target.reader()?.sources()?;
+        let records = self.target().reader()?.sources()?;
         let mut commits = Vec::new();
         for spec in self.chosen(names)? {
             match present(&records, &spec.name) {
@@ -287,7 +290,7 @@ impl Session {
     /// # Errors
     /// If the target can't be read.
     pub(crate) fn note_unconfigured(&self, output: &Output) -> Result<(), TargetError> {
-        let reader = self.target.reader()?;
+        let reader = self.target().reader()?;
         for record in reader.sources()? {
             if record.removed_at.is_some() || self.has_source(&record.name) {
                 continue;
@@ -314,8 +317,12 @@ impl Session {
 
     /// Refuses a plan that was made for another target, before anything is fetched for it.
     pub(crate) fn is_for(&self, plan: &PlanDocument) -> Result<(), Stop> {
-        let here = self.target.reader()?.identity()?;
-        if here == plan.target.identity { Ok(()) } else { Err(Rejection::of(wrong_target(plan, &here)).into()) }
+        let here = self.target().reader()?.identity()?;
+        if here == plan.target.identity || here.began_as(&plan.target.identity) {
+            Ok(())
+        } else {
+            Err(Rejection::of(wrong_target(plan, &here)).into())
+        }
     }
 
     /// The present moment.
@@ -329,8 +336,22 @@ impl Session {
     }
 
     /// The target.
-    pub(crate) fn target(&self) -> &Embedded {
-        &self.target
+    pub(crate) fn target(&self) -> &dyn Target {
+        self.target.target()
+    }
+
+    /// The target as an embedded control plane, to be written by hand.
+    ///
+    /// # Errors
+    /// If it is a cluster, which has its own tools for that.
+    pub(crate) fn embedded(&self) -> Result<&Embedded, Failure> {
+        match &self.target {
+            Opened::Embedded(target) => Ok(target),
+            Opened::Kubernetes(_) => {
+                let text = "holdfast object is for the embedded control plane, and this target is a cluster";
+                Err(Failure::refused(text).hint("use kubectl"))
+            }
+        }
     }
 
     /// Stops here if somebody asked to.

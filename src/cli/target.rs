@@ -1,12 +1,17 @@
 //! Opens the target that a configuration names. The only place that knows adapters.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::env::{Env, WallClock};
 use super::exit::{Failure, Stop};
 use crate::base::clock::Moment;
 use crate::source::target::{DEFAULT_STATE_NAMESPACE, TargetKind, TargetSpec};
-use crate::target::sqlite::{Access, Embedded, Options};
+use crate::source::worktree;
+use crate::target::Target;
+use crate::target::kubernetes::{Kubernetes, Options, Place, Reach, reaches};
+use crate::target::sqlite::{self, Access, Embedded};
 
 /// Reads `--target`: the name of a Target of the configuration, `embedded:PATH` or `kubernetes:CONTEXT`.
 pub(crate) fn choose(
@@ -52,24 +57,85 @@ fn embedded(name: &str, path: PathBuf) -> TargetSpec {
 /// How long a command that is no apply waits for another process.
 const WAIT: Duration = Duration::from_secs(60);
 
+/// A target that is open.
+pub(crate) enum Opened {
+    /// An embedded control plane.
+    Embedded(Embedded),
+    /// A cluster.
+    Kubernetes(Box<Kubernetes>),
+}
+
+impl Opened {
+    /// The target behind its port.
+    pub(crate) fn target(&self) -> &dyn Target {
+        match self {
+            Self::Embedded(target) => target,
+            Self::Kubernetes(target) => target.as_ref(),
+        }
+    }
+}
+
 /// Opens it.
-pub(crate) fn open(spec: &TargetSpec, access: Access, now: Moment) -> Result<Embedded, Stop> {
+pub(crate) fn open(
+    spec: &TargetSpec,
+    access: Access,
+    now: Moment,
+    env: &Env,
+    asked: &Asked<'_>,
+) -> Result<Opened, Stop> {
     match &spec.kind {
         TargetKind::Embedded { path } => {
             let new = !path.exists();
-            let opened = Embedded::open(path, Options { access, wait: WAIT, now })?;
+            let opened = Embedded::open(path, sqlite::Options { access, wait: WAIT, now })?;
             if new && let Some(folder) = path.parent() {
                 keep_out_of_git(folder)?;
             }
-            Ok(opened)
+            Ok(Opened::Embedded(opened))
         }
-        TargetKind::Kubernetes { .. } => Err(Failure::refused(format!(
-            "Target {} is a Kubernetes cluster, which this build can't write to yet",
-            spec.name
-        ))
-        .hint("use an embedded target")
-        .into()),
+        TargetKind::Kubernetes { kubeconfig, context, state_namespace, .. } => {
+            let place = match kubeconfig {
+                Some(file) => Place::Files(vec![file.clone()]),
+                None if !env.kubeconfig.is_empty() => Place::Files(env.kubeconfig.clone()),
+                None if env.in_cluster => Place::InCluster,
+                None => {
+                    let text =
+                        format!("Target {} names no kubeconfig, and there is none where kubectl looks", spec.name);
+                    return Err(Failure::refused(text).hint("set KUBECONFIG, or kubeconfig in the Target").into());
+                }
+            };
+            trusted(&place, context.as_deref(), asked)?;
+            let options =
+                Options { place, context: context.clone(), state_namespace: state_namespace.clone(), lease: env.lease };
+            Ok(Opened::Kubernetes(Box::new(Kubernetes::open(&options, Arc::new(WallClock))?)))
+        }
     }
+}
+
+/// What of the command line and the configuration counts for a connection.
+pub(crate) struct Asked<'a> {
+    /// The folder of the configuration.
+    pub(crate) base: &'a Path,
+    /// `--trust-kubeconfig`.
+    pub(crate) trust_kubeconfig: bool,
+}
+
+/// A kubeconfig that came with a work tree is as trusted as what is in it: it runs no program and names no file of this
+/// machine unless somebody says so.
+fn trusted(place: &Place, context: Option<&str>, asked: &Asked<'_>) -> Result<(), Failure> {
+    let Place::Files(files) = place else { return Ok(()) };
+    if asked.trust_kubeconfig {
+        return Ok(());
+    }
+    let inside: Vec<&PathBuf> = files.iter().filter(|file| worktree::holds(file, asked.base)).collect();
+    let Some(file) = inside.first() else { return Ok(()) };
+    let reached = reaches(files, context).map_err(Failure::refused)?;
+    let what = match reached.first() {
+        None => return Ok(()),
+        Some(Reach::Program) => "runs a program",
+        Some(Reach::File) => "names files of this machine",
+    };
+    let text = format!("the kubeconfig {} lies in a work tree and {what}", file.display());
+    Err(Failure::refused(text).hint("if you trust it as you trust your own, say so with --trust-kubeconfig"))
 }
 
 /// A control plane holds Secrets in the clear and mustn't slip into a commit: a `.holdfast` folder ignores itself.

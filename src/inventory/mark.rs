@@ -41,6 +41,18 @@ impl OwnerMark {
         }
     }
 
+    /// Puts the mark on an object that is declared.
+    pub fn put_on(&self, declared: &mut Value) {
+        let Some(metadata) = declared.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+        let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(serde_json::Map::new()));
+        if !annotations.is_object() {
+            *annotations = Value::Object(serde_json::Map::new());
+        }
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(OWNER_ANNOTATION.to_owned(), Value::String(self.to_string()));
+        }
+    }
+
     /// Reads a mark's text.
     ///
     /// # Errors

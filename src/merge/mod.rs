@@ -14,6 +14,7 @@ mod declared;
 mod element;
 mod engine;
 mod error;
+mod extract;
 mod fields;
 mod fields_v1;
 mod fieldset;
@@ -32,6 +33,7 @@ mod write;
 
 pub use changes::FieldChange;
 pub use error::MergeError;
+pub use extract::extract;
 pub use fields::DeclaredFields;
 pub use fields_v1::BadFields;
 pub use fieldset::FieldSet;

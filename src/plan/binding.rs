@@ -1,5 +1,6 @@
 //! What of a plan must still be so when it is applied, and what moved since.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 use super::document::{Action, Allowances, ChangeEntry, PlanDocument, TakenField, Undo};
 use crate::base::fault::{Fault, RuleId};
-use crate::base::ids::{Digest, ObjectUid, SourceName, TargetIdentity};
+use crate::base::ids::{Digest, ObjectUid, SourceId, SourceName, TargetIdentity};
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 
@@ -65,6 +66,24 @@ pub fn moved(reviewed: &PlanDocument, fresh: &PlanDocument) -> Vec<Fault> {
         ));
     }
     faults
+}
+
+/// A plan that was made before the target had any state, as the same target knows it now: its identity has got its second
+/// half, and the Sources the IDs that go with it. If any was applied since, its serial says that the plan is stale.
+pub fn continued<'p>(
+    reviewed: &'p PlanDocument,
+    here: &TargetIdentity,
+    id: impl Fn(&SourceName) -> SourceId,
+) -> Cow<'p, PlanDocument> {
+    if !here.began_as(&reviewed.target.identity) {
+        return Cow::Borrowed(reviewed);
+    }
+    let mut now = reviewed.clone();
+    now.target.identity = here.clone();
+    for source in &mut now.sources {
+        source.id = id(&source.name);
+    }
+    Cow::Owned(now)
 }
 
 /// The refusal of a plan for another target.

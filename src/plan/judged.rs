@@ -4,16 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::change::{Change, Intent, RowChange};
-use super::document::{Action, ChangeEntry, Waiver};
+use super::change::{Change, Intent, RowChange, Unchanged};
+use super::document::{Action, Admitted, ChangeEntry, Field, UnchangedEntry, Waiver};
 use super::draft::Draft;
 use super::warnings::entry as warning_entry;
-use super::{kinds, undo};
-use crate::admission::{CheckedSet, Policies, on_draft::Considered};
+use super::{FIELD_MANAGER, kinds, undo};
+use crate::admission::{Checked, CheckedSet, Policies, on_draft::Considered};
 use crate::base::fault::{Fault, Warning};
+use crate::base::ids::{ApplyId, Manager};
 use crate::base::resource::ResourceId;
-use crate::inventory::PrunePermission;
+use crate::inventory::{OWNER_ANNOTATION, OwnerMark, PrunePermission, Row};
+use crate::merge::{FieldSet, ManagedFields};
 use crate::schema::Catalog;
+use crate::target::{Asked, Write};
 
 impl<'a> Draft<'a> {
     /// The resources that would be written.
@@ -50,6 +53,98 @@ impl<'a> Draft<'a> {
     /// What people should know, of Changes too where it has become theirs.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = &Warning> {
         self.warnings.iter()
+    }
+
+    /// Every write of an object, with the place of its Change.
+    pub(crate) fn asks(&self) -> Vec<(usize, Asked)> {
+        let nobody = ApplyId::nobody();
+        let ask = |(place, change): (usize, &Change<'_>)| {
+            let id = change.entry.id.clone();
+            let source = &self.inputs[change.source].id;
+            let marked = |declared: &Value| {
+                let mut marked = declared.clone();
+                OwnerMark { source: source.clone(), resource: id.clone(), apply: nobody.clone() }.put_on(&mut marked);
+                marked
+            };
+            let write = match &change.intent {
+                Intent::Create { declared } => Write::Create { declared: marked(declared), id },
+                Intent::Apply { uid, version, declared } => {
+                    Write::Apply { uid: uid.clone(), version: version.clone(), declared: marked(declared), id }
+                }
+                Intent::Replace { uid, version, declared } => {
+                    Write::Replace { uid: uid.clone(), version: version.clone(), declared: marked(declared), id }
+                }
+                Intent::Delete { .. } | Intent::Unmark { .. } | Intent::Nothing => return None,
+            };
+            let sensitive = change.checked.map(|checked| checked.sensitive().to_vec()).unwrap_or_default();
+            Some((place, Asked { write, sensitive }))
+        };
+        self.changes.iter().map(Box::as_ref).enumerate().filter_map(ask).collect()
+    }
+
+    /// The manifest behind a Change.
+    pub(crate) fn checked_at(&self, place: usize) -> Option<&'a Checked> {
+        self.changes.get(place).and_then(|change| change.checked)
+    }
+
+    /// Says of a Change that the target itself admitted it.
+    pub(crate) fn admitted_by_target(&mut self, place: usize) {
+        if let Some(change) = self.changes.get_mut(place) {
+            change.entry.admitted = Admitted::Server;
+        }
+    }
+
+    /// Takes updates back by which, as the target says, no value changes: equal in a way that only it knows.
+    pub(crate) fn nothing_to_do(&mut self, answers: Vec<(usize, Value)>) {
+        let mut settled = BTreeSet::new();
+        for (place, answer) in answers {
+            let Some(change) = self.changes.get_mut(place).filter(|change| change.entry.action == Action::Update)
+            else {
+                continue;
+            };
+            let (Some(live), Some(checked)) = (change.live, change.checked) else { continue };
+            if values(&answer) != values(&live.object) || !change.entry.taken.is_empty() {
+                // Of what the merge says, what the target leaves as it is doesn't change.
+                let changes =
+                    |field: &Field| answer.pointer(field.path.as_str()) != live.object.pointer(field.path.as_str());
+                if change.entry.fields.iter().any(changes) {
+                    change.entry.fields.retain(changes);
+                }
+                continue;
+            }
+            change.entry.fields.clear();
+            change.after = Some(live.object.clone().into());
+            let (RowChange::Upsert(row), Some(seen)) = (&change.row, &change.entry.seen) else { continue };
+            if held(&answer) != held(&live.object) || !change.entry.left.is_empty() {
+                change.entry.action = Action::Own;
+                continue;
+            }
+            let row = Row {
+                version: live.head.version.clone(),
+                uid: live.head.uid.clone(),
+                seen: seen.clone(),
+                ..Row::clone(row)
+            };
+            let entry = UnchangedEntry {
+                id: change.entry.id.clone(),
+                source: change.entry.source.clone(),
+                uid: live.head.uid.clone(),
+                seen: seen.clone(),
+                declared: checked.digest().clone(),
+            };
+            self.unchanged.push(Unchanged { entry, source: change.source, row: Some(Box::new(row)) });
+            settled.insert(place);
+        }
+        if settled.is_empty() {
+            return;
+        }
+        let mut place = 0;
+        self.changes.retain(|_| {
+            place += 1;
+            !settled.contains(&(place - 1))
+        });
+        self.unchanged.sort_by(|a, b| a.entry.id.cmp(&b.entry.id));
+        self.order();
     }
 
     /// What planning itself found wrong.
@@ -135,6 +230,29 @@ impl<'a> Draft<'a> {
     pub(crate) fn policies(&self, source: usize) -> &'a Policies {
         self.inputs[source].set.policies()
     }
+}
+
+/// An object without bookkeeping, status and the owner mark, which names an apply.
+fn values(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(map) = object.as_object_mut() {
+        map.remove("status");
+    }
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        for key in ["managedFields", "resourceVersion", "generation"] {
+            metadata.remove(key);
+        }
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.remove(OWNER_ANNOTATION);
+        }
+    }
+    object
+}
+
+/// What our applies hold of an object.
+fn held(object: &Value) -> Option<FieldSet> {
+    let managers = ManagedFields::of(object).ok()?;
+    managers.applied_by(&Manager::new(FIELD_MANAGER)).map(|entry| entry.fields.clone())
 }
 
 fn replace(change: &mut Change<'_>) {

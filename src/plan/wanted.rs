@@ -244,7 +244,12 @@ impl<'a> Beside<'a, '_> {
         let counted_before = declared_before.map(|before| alone_too.leave_out(checked, before.clone()));
         let ask = merge::Ask { declared_before: counted_before.as_ref(), left_alone: &pointers, ..ask };
         let outcome = match merge::merge(&ask) {
-            Ok(outcome) => outcome,
+            Ok(mut outcome) => {
+                if matches!(claim, Claim::Ours) && row.is_some_and(|row| row.declared == *checked.digest()) {
+                    outcome.changes = unanswered(outcome.changes, checked, &live.object, &manager);
+                }
+                outcome
+            }
             Err(error) => return (Considered::Fault(self.unmerged(checked, &error)), Vec::new()),
         };
         let fields = seen_fields(checked, declared_before, &alone_too);
@@ -341,6 +346,29 @@ impl<'a> Beside<'a, '_> {
             permissions: Permissions { prune: checked.wants().prune, release_to: checked.wants().release_to.clone() },
         }
     }
+}
+
+/// The changes without those at fields that we hold and that are declared as at the last apply: what stands there is what
+/// the target made of it then (a default inside an atomic list, a webhook's word), for whoever writes a field takes it.
+fn unanswered(
+    changes: Vec<merge::FieldChange>,
+    checked: &Checked,
+    live: &Value,
+    manager: &Manager,
+) -> Vec<merge::FieldChange> {
+    if changes.is_empty() {
+        return changes;
+    }
+    let Ok(managers) = merge::ManagedFields::of(live) else { return changes };
+    let held = managers.applied_by(manager).map(|entry| entry.fields.leaves().pointers(live)).unwrap_or_default();
+    // Sensitive values are in no digest: whether they are declared as before isn't known.
+    let sensitive = sensitive::pointers(checked.declared(), checked.sensitive());
+    let answered = |change: &merge::FieldChange| {
+        change.before.is_some()
+            && held.iter().any(|held| change.before_path.is_within(held))
+            && !sensitive.iter().any(|at| at.is_within(&change.path) || change.path.is_within(at))
+    };
+    changes.into_iter().filter(|change| !answered(change)).collect()
 }
 
 /// Whether nobody wrote the object since the last apply and the same is declared: then nothing needs to be read of it.

@@ -192,7 +192,7 @@ impl Engine {
             let Company { members, others, needed, stale } = self.company(goal, &beside)?;
             self.update(&spec.name, |slot| slot.needs_others = needed);
             let mut prepared = Prepared::of(&self.context, members, others, definitions, Grants::default());
-            let sealed = match prepared.plan(reader.as_ref(), now) {
+            let sealed = match prepared.plan(&self.context, reader.as_ref()) {
                 Ok(sealed) => sealed,
                 Err(rejection) => {
                     drop(reader);
@@ -218,7 +218,7 @@ impl Engine {
                     } else {
                         self.contested(spec, &left, commit);
                         prepared.leave(left);
-                        match prepared.plan(reader.as_ref(), now) {
+                        match prepared.plan(&self.context, reader.as_ref()) {
                             Ok(sealed) if is_pending(sealed.document()) => sealed,
                             Ok(_) => {
                                 memory.fine();

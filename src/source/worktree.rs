@@ -84,3 +84,14 @@ pub fn read_file(folder: &Path, reference: &str, path: &str, limit: usize) -> Re
     let bytes = odb.read(entry.id()).map_err(failed)?.data().to_vec();
     Ok(CommittedFile { top, commit: commit.id().to_string(), bytes })
 }
+
+/// Whether a file lies in the work tree that a folder belongs to; without one, below the folder itself. What can't be
+/// found out counts as inside.
+pub fn holds(file: &Path, folder: &Path) -> bool {
+    let tree = Repository::discover(folder).ok().and_then(|found| found.workdir().map(Path::to_owned));
+    let tree = tree.unwrap_or_else(|| folder.to_owned());
+    match (file.canonicalize(), tree.canonicalize()) {
+        (Ok(file), Ok(tree)) => file.starts_with(tree),
+        _ => true,
+    }
+}

@@ -70,6 +70,26 @@ pub enum TargetError {
         /// Why.
         reason: String,
     },
+    /// It failed, and not all of what it wrote could be taken back.
+    #[error("the apply failed and was undone but for {}: {reason}", left_over(.left))]
+    Partial {
+        /// The target.
+        target: String,
+        /// Why it failed.
+        reason: String,
+        /// What is left, each with why it isn't ours to take back.
+        left: Vec<(ResourceId, String)>,
+    },
+    /// It was interrupted, and the journal has what is left to do.
+    #[error(
+        "the apply on {target} is not finished: {reason}; holdfast recover, or the next apply, finishes or undoes it"
+    )]
+    Unfinished {
+        /// The target.
+        target: String,
+        /// What stopped it.
+        reason: String,
+    },
     /// Whether a commit took place can't be told.
     #[error(
         "the target {target} failed at the commit itself: {reason}; read its status to learn whether the apply took place"
@@ -90,6 +110,10 @@ impl TargetError {
             _ => Class::Target,
         }
     }
+}
+
+fn left_over(left: &[(ResourceId, String)]) -> String {
+    left.iter().map(|(id, why)| format!("{id} ({why})")).collect::<Vec<_>>().join(", ")
 }
 
 fn refused(faults: &[Fault]) -> String {

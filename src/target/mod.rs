@@ -4,6 +4,8 @@
 //! writes. Planning, status, drift and diff are never given a Writer.
 
 mod error;
+pub mod kubernetes;
+mod paths;
 mod port;
 pub mod sqlite;
 mod write;
@@ -14,4 +16,4 @@ pub use port::{
     Atomicity, Contents, ControlWrite, DryRunner, Head, History, HistoryEntry, Live, LoopWrite, Reader, Target,
     TargetKind, Writer,
 };
-pub use write::{Batch, Operation, SourceCommit, Staged, Verdict, Write, Written};
+pub use write::{Asked, Batch, Interrupted, Operation, Recovered, SourceCommit, Staged, Verdict, Write, Written};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::TargetError;
-use super::write::{Batch, Staged, Verdict, Write, Written};
+use super::write::{Asked, Batch, Interrupted, Recovered, Staged, Verdict, Written};
 use crate::base::clock::Moment;
 use crate::base::ids::{ObjectUid, PlanId, SourceId, TargetIdentity};
 use crate::base::resource::{GroupKind, ResourceId};
@@ -149,6 +149,13 @@ pub trait Reader {
     fn controls(&self, source: &SourceId) -> Result<Controls, TargetError>;
     /// What the loop remembers of a Source; nothing if no loop ever saw it.
     fn loop_record(&self, source: &SourceId) -> Result<LoopRecord, TargetError>;
+    /// Says in which API versions bodies of these are wanted from now on. A target that keeps one form of an object has
+    /// no choice.
+    fn prefer(&self, _versions: &[(&ResourceId, String)]) {}
+    /// Applies that were begun here and are neither finished nor undone. Whoever reads only tells of them.
+    fn interrupted(&self) -> Result<Vec<Interrupted>, TargetError> {
+        Ok(Vec::new())
+    }
     /// The CustomResourceDefinitions that the target serves.
     fn definitions(&self) -> Result<Vec<Live>, TargetError>;
     /// The identities of those of `ids` that exist.
@@ -170,11 +177,11 @@ pub trait Reader {
 
 /// The half that asks the target's own admission; its one call never writes.
 pub trait DryRunner {
-    /// Asks what the target would say to each write, in order; `None` if the target has no admission of its own.
+    /// Asks what the target would say to each of all writes of a plan, in order.
     ///
     /// # Errors
     /// If the target can't be asked.
-    fn dry_run(&self, writes: &[Write]) -> Result<Option<Vec<Verdict>>, TargetError>;
+    fn dry_run(&self, writes: &[Asked]) -> Result<Vec<Verdict>, TargetError>;
 }
 
 /// The half that writes. It holds whatever lock the target needs from its making to [`Writer::commit`] or its drop,
@@ -203,11 +210,11 @@ pub trait Target: Send + Sync {
     /// # Errors
     /// If it can't be opened.
     fn reader(&self) -> Result<Box<dyn Reader + '_>, TargetError>;
-    /// The dry runner.
+    /// The dry runner; `None` of a target that has no admission of its own.
     ///
     /// # Errors
     /// If it can't be reached.
-    fn dry_runner(&self) -> Result<Box<dyn DryRunner + '_>, TargetError>;
+    fn dry_runner(&self) -> Result<Option<Box<dyn DryRunner + '_>>, TargetError>;
     /// Works out as much of a batch as can be without the lock, for a writer that sees the same [`Reader::revision`].
     ///
     /// # Errors
@@ -220,6 +227,14 @@ pub trait Target: Send + Sync {
     /// # Errors
     /// [`TargetError::Locked`] if another process holds it beyond `wait`.
     fn writer(&self, sources: &[SourceId], wait: std::time::Duration) -> Result<Box<dyn Writer + '_>, TargetError>;
+    /// Finishes or undoes every apply that was interrupted, and tells what it did. A target that writes in one transaction
+    /// has nothing to do.
+    ///
+    /// # Errors
+    /// If the target fails, or another process holds a Source beyond `wait`.
+    fn recover(&self, _wait: std::time::Duration) -> Result<Vec<Recovered>, TargetError> {
+        Ok(Vec::new())
+    }
     /// Notes in the operation log what was refused; it holds no object's values.
     ///
     /// # Errors

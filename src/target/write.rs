@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::base::clock::Moment;
 use crate::base::ids::{ApplyId, ObjectUid, PlanId, SourceId};
+use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 use crate::inventory::{PruneWarrant, Released, Row, SourceRecord};
 
@@ -174,6 +175,15 @@ pub struct Written {
     pub held: Duration,
 }
 
+/// A write that a target's own admission is asked about.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The write.
+    pub write: Write,
+    /// What of the object is sensitive, beside what always is.
+    pub sensitive: Vec<Pointer>,
+}
+
 /// What a target's own admission says to one write.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
@@ -186,9 +196,37 @@ pub enum Verdict {
     },
     /// It would refuse it.
     Refused {
-        /// Why; values of the request are masked.
-        reason: String,
+        /// Everything that is wrong, with its field where the target names one; values of the request are masked.
+        reasons: Vec<(Option<Pointer>, String)>,
         /// Whether it's worth another try.
         retry: bool,
     },
+    /// It can't be asked yet: what the write needs is made by the same plan.
+    Unreached,
+}
+
+/// An apply that was begun and is neither finished nor undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interrupted {
+    /// The apply.
+    pub apply: ApplyId,
+    /// Its Sources, by name.
+    pub sources: Vec<String>,
+    /// When it was begun.
+    pub at: Moment,
+    /// Whether its commit point was reached: then it is finished, else undone.
+    pub committed: bool,
+}
+
+/// What a recovery did with an interrupted apply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovered {
+    /// The apply.
+    pub apply: ApplyId,
+    /// Its Sources, by name.
+    pub sources: Vec<String>,
+    /// Whether it was finished; else it was undone.
+    pub finished: bool,
+    /// What could not be taken back, with the reason.
+    pub left: Vec<(ResourceId, String)>,
 }

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use tempfile::TempDir;
 
+use crate::cluster::Cluster;
 use crate::command;
 use crate::expected::Case;
 use crate::verdict::{Done, Stop};
@@ -16,6 +17,7 @@ pub(crate) struct Lab {
     mkrepo: PathBuf,
     scratch: TempDir,
     known: Mutex<BTreeMap<String, bool>>,
+    cluster: Option<Cluster>,
     /// The seed of all that is random.
     pub(crate) seed: u64,
 }
@@ -52,9 +54,14 @@ pub(crate) fn folders(bank: &Path) -> Result<Vec<Folder>, String> {
 
 impl Lab {
     /// A laboratory for a binary; `mkrepo` turns case folders into repositories.
-    pub(crate) fn new(binary: PathBuf, mkrepo: PathBuf, seed: u64) -> std::io::Result<Self> {
+    pub(crate) fn new(binary: PathBuf, mkrepo: PathBuf, seed: u64, cluster: Option<Cluster>) -> std::io::Result<Self> {
         let scratch = tempfile::Builder::new().prefix("holdfast-cases-").tempdir()?;
-        Ok(Self { binary, mkrepo, scratch, known: Mutex::new(BTreeMap::new()), seed })
+        Ok(Self { binary, mkrepo, scratch, known: Mutex::new(BTreeMap::new()), cluster, seed })
+    }
+
+    /// The cluster that is the target; `None` where the embedded control plane is.
+    pub(crate) fn cluster(&self) -> Option<&Cluster> {
+        self.cluster.as_ref()
     }
 
     /// The binary under test.

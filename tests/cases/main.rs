@@ -5,13 +5,19 @@
 //! their name. Prints `case NAME: passed|failed: STEP: WHY|skipped: WHY`, and last `cases: N passed, N failed, N skipped`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a test program with its own report")]
+#![allow(clippy::unwrap_used, unreachable_pub, reason = "shared with tests")]
 
 mod actions;
 mod assign;
+mod cluster;
 mod command;
+#[path = "../support/control_plane.rs"]
+mod control_plane;
 mod digests;
 mod expected;
 mod failpoints;
+#[path = "../support/hand.rs"]
+mod hand;
 mod ids;
 mod judge;
 mod lab;
@@ -56,9 +62,9 @@ fn setting(key: &str) -> Option<String> {
 
 fn run() -> Result<bool, String> {
     let target = setting("HOLDFAST_CASES_TARGET").unwrap_or_else(|| "embedded".to_owned());
-    let skip = match target.as_str() {
-        "embedded" => None,
-        "kubernetes" => Some("the kubernetes target comes with a later release"),
+    let on_cluster = match target.as_str() {
+        "embedded" => false,
+        "kubernetes" => true,
         other => return Err(format!("HOLDFAST_CASES_TARGET is {other:?}; it is embedded or kubernetes")),
     };
     let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cases-data");
@@ -77,7 +83,10 @@ fn run() -> Result<bool, String> {
         folders.iter().for_each(|folder| println!("{}: test", folder.name));
         return Ok(true);
     }
-    let lab = Lab::new(PathBuf::from(env!("CARGO_BIN_EXE_holdfast")), mkrepo, seed)
+    let cluster = if on_cluster { cluster::Cluster::start() } else { None };
+    let skip =
+        (on_cluster && cluster.is_none()).then_some("no API server: neither KUBEBUILDER_ASSETS nor Go to build one");
+    let lab = Lab::new(PathBuf::from(env!("CARGO_BIN_EXE_holdfast")), mkrepo, seed, cluster)
         .map_err(|error| format!("no temporary folder: {error}"))?;
     let verdicts = all(&lab, &folders, skip);
     let count = |wanted: fn(&Verdict) -> bool| verdicts.iter().filter(|verdict| wanted(verdict)).count();
@@ -115,7 +124,11 @@ fn all(lab: &Lab, folders: &[Folder], skip: Option<&str>) -> Vec<Verdict> {
             }
         }
     };
-    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(folders.len());
+    // A cluster is emptied between two cases.
+    let workers = match lab.cluster() {
+        Some(_) => 1,
+        None => std::thread::available_parallelism().map_or(1, usize::from).min(folders.len()),
+    };
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(work);

@@ -77,7 +77,7 @@ fn plan(spec: &SourceSpec, set: &CheckedSet, reader: &dyn Reader) {
     let grants = Grants::default();
     let drafted = draft(&inputs, &[], &observed, &grants);
     let facts = admission::facts(reader, &drafted).unwrap();
-    let plan = admission::judge(drafted, &facts).map_err(|_| "refused").unwrap();
+    let plan = admission::judge(drafted, &facts, None).unwrap().map_err(|_| "refused").unwrap();
     drop(black_box(plan.seal(String::new()).unwrap()));
 }
 

@@ -208,8 +208,8 @@ impl Engine {
     /// The plan, which must be the same one when it is made twice.
     pub fn planned(&self, context: &Context<'_>, prepared: &Prepared<'_>) -> Result<PlanDocument, Refusal> {
         let reader = self.store.reader().map_err(|e| Refusal::Failed(e.to_string()))?;
-        let once = prepared.plan(reader.as_ref(), context.clock.now())?.document().clone();
-        let twice = prepared.plan(reader.as_ref(), context.clock.now())?.document().clone();
+        let once = prepared.plan(context, reader.as_ref())?.document().clone();
+        let twice = prepared.plan(context, reader.as_ref())?.document().clone();
         let bytes = |plan: &PlanDocument| {
             let mut value = serde_json::to_value(plan).unwrap();
             value.as_object_mut().unwrap().remove("createdAt");

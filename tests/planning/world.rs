@@ -203,7 +203,7 @@ impl World {
         let grants = Grants::new(self.allowances.clone()).unwrap();
         let drafted = draft(&inputs, &self.others, &observed, &grants);
         let facts = admission::facts(reader, &drafted).unwrap();
-        let plan = match admission::judge(drafted, &facts) {
+        let plan = match admission::judge(drafted, &facts, None).unwrap() {
             Ok(plan) => plan,
             Err(refused) => return Err(Refused(refused.faults().cloned().collect())),
         };

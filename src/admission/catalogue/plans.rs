@@ -17,6 +17,26 @@ pub(super) const RULES: &[RuleDoc] = &[
         "kubectl delete before the commit that removes the manifest",
     ),
     rule(
+        "interrupted-apply",
+        "No apply on the target is half done.",
+        "An apply to a cluster was cut off, or is under way elsewhere. What the plan sees may be its middle. The next apply of \
+         its Sources finishes or undoes it by its journal, or holdfast recover does.",
+        "kill -9 during an apply, and then holdfast plan",
+    ),
+    rule(
+        "refused-by-target",
+        "The target's own admission takes every object.",
+        "Everything that would be written is sent to the API server as a dry run first: its schemas, webhooks and policies \
+         judge it. What it refuses is in the report, in its own words, with the line of the field that it names.",
+        "a ValidatingAdmissionPolicy that wants every Deployment to have an owner label",
+    ),
+    rule(
+        "target-warning",
+        "The target's own admission takes the object and warns.",
+        "An API server warns of deprecated versions and of fields that do nothing; its words stand beside the Change.",
+        "policy/v1beta1 is deprecated in v1.21+",
+    ),
+    rule(
         "broken-plan",
         "A finished plan keeps every promise.",
         "An independent check found that a plan breaks one. This is a fault of Holdfast's own: please report it. Nothing \

@@ -77,14 +77,14 @@ pub struct Facts<'a> {
 }
 
 /// Puts a fault at a field of a manifest, or at its nearest declared parent.
-fn placed(fault: Fault, checked: &Checked, path: &Pointer) -> Fault {
+pub(super) fn placed(fault: Fault, checked: &Checked, path: &Pointer) -> Fault {
     let (path, at) = declared_place(checked, path);
     let fault = fault.at(at).id(checked.id().clone());
     if path.is_root() { fault } else { fault.path(path) }
 }
 
 /// Puts a warning at a field of a manifest, or at its nearest declared parent.
-fn placed_warning(warning: Warning, checked: &Checked, path: &Pointer) -> Warning {
+pub(super) fn placed_warning(warning: Warning, checked: &Checked, path: &Pointer) -> Warning {
     let (path, at) = declared_place(checked, path);
     let warning = warning.at(at).id(checked.id().clone());
     if path.is_root() { warning } else { warning.path(path) }

@@ -19,8 +19,8 @@ use crate::cli::session::Session;
 use crate::cli::{invocation, planfile};
 use crate::plan::binding::{PLAN_DIGEST, STALE_PLAN};
 use crate::plan::document::PlanDocument;
+use crate::target::HistoryEntry;
 use crate::target::sqlite::Access;
-use crate::target::{HistoryEntry, Target};
 
 /// What an apply prints: the plan in the form asked for, then the receipt; of JSON the receipt alone.
 pub(super) const FORMATS: &[Format] = &[Format::Table, Format::Diff, Format::Json];
@@ -178,7 +178,7 @@ impl Apply<'_> {
     ) -> Result<Exit, Stop> {
         let sealed = {
             let reader = session.target().reader()?;
-            prepared.plan(reader.as_ref(), context.clock.now())
+            prepared.plan(context, reader.as_ref())
         };
         let sealed = match sealed {
             Ok(sealed) => sealed,
@@ -280,7 +280,8 @@ impl Apply<'_> {
                     Format::Json => self.output.json(receipt.as_json())?,
                     _ => self.output.data(&report::receipt(receipt.as_json()))?,
                 }
-                Ok(Exit::Done)
+                let pending = receipt.as_json().get("pending").and_then(serde_json::Value::as_array);
+                Ok(if pending.is_none_or(Vec::is_empty) { Exit::Done } else { Exit::Partial })
             }
             Err(stop) => {
                 if let Stop::Refused { rejection, .. } = &stop {

@@ -14,7 +14,7 @@ use crate::cli::report::status::{described_pause, described_pin};
 use crate::cli::session::Session;
 use crate::inventory::{Actor, Controls, LoopRecord, Pause, Pin, ending, present};
 use crate::target::sqlite::Access;
-use crate::target::{ControlWrite, HistoryEntry, LoopWrite, Target};
+use crate::target::{ControlWrite, HistoryEntry, LoopWrite};
 
 /// So often a change is made anew because somebody else was faster.
 const TRIES: usize = 20;

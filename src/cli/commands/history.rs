@@ -11,7 +11,7 @@ use crate::cli::output::Output;
 use crate::cli::report;
 use crate::cli::session::Session;
 use crate::target::sqlite::Access;
-use crate::target::{History, HistoryEntry, Target};
+use crate::target::{History, HistoryEntry};
 
 /// Lists the operation log, or shows one entry of it.
 pub(crate) fn run(args: &HistoryArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {

@@ -21,7 +21,7 @@ use crate::cli::output::Output;
 use crate::cli::session::Session;
 use crate::manifest::{Limits, read_objects};
 use crate::target::sqlite::{Access, Ask, Hand, PutResult};
-use crate::target::{Live, Target, TargetError};
+use crate::target::{Live, TargetError};
 
 /// Lists, prints, writes or deletes objects.
 pub(crate) fn run(command: &ObjectCommand, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
@@ -74,7 +74,7 @@ impl<'s> Hidden<'s> {
 fn list(system: bool, session: &Session, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(&[Format::Table, Format::Json, Format::Yaml])?;
     let secrets = output.secrets()?;
-    let found = session.target().hand("").list(&Ask { system, ..Ask::default() })?;
+    let found = session.embedded()?.hand("").list(&Ask { system, ..Ask::default() })?;
     if format != Format::Table {
         let hidden = Hidden::new(session, &found)?;
         let items: Vec<Value> = found.iter().map(|live| shown(live, secrets, &hidden)).collect();
@@ -110,7 +110,7 @@ fn list(system: bool, session: &Session, output: &Output) -> Result<Exit, Stop> 
 fn get(id: &ResourceId, session: &Session, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(&[Format::Yaml, Format::Json])?;
     let secrets = output.secrets()?;
-    let found = session.target().hand("").get(id)?;
+    let found = session.embedded()?.hand("").get(id)?;
     let live = found.ok_or_else(|| Failure::refused(format!("{id} isn't there")))?;
     if format == Format::Json {
         // The object itself, for programs: what a get gave, a put takes back.
@@ -122,8 +122,8 @@ fn get(id: &ResourceId, session: &Session, output: &Output) -> Result<Exit, Stop
 }
 
 /// The hand of whoever runs this, or of whom they name.
-fn hand<'s>(session: &'s Session, named: Option<&str>, env: &Env) -> Hand<'s> {
-    session.target().hand(named.unwrap_or(&env.user)).claimed(named.is_some())
+fn hand<'s>(session: &'s Session, named: Option<&str>, env: &Env) -> Result<Hand<'s>, Failure> {
+    Ok(session.embedded()?.hand(named.unwrap_or(&env.user)).claimed(named.is_some()))
 }
 
 fn put(files: &[String], actor: Option<&str>, env: &Env, session: &Session, output: &Output) -> Result<Exit, Stop> {
@@ -141,7 +141,7 @@ fn put(files: &[String], actor: Option<&str>, env: &Env, session: &Session, outp
     for object in &mut objects {
         unmask(object, session)?;
     }
-    let done = hand(session, actor, env).put(&objects, session.now())?;
+    let done = hand(session, actor, env)?.put(&objects, session.now())?;
     let word = |result| match result {
         PutResult::Created => "created",
         PutResult::Configured => "configured",
@@ -172,7 +172,7 @@ fn unmask(object: &mut Value, session: &Session) -> Result<(), Stop> {
     }
     let GroupKind { group, kind } = GroupVersionKind::new(&version, &kind).group_kind();
     let id = ResourceId { group, kind, namespace: text("/metadata/namespace"), name };
-    let Some(live) = session.target().hand("").get(&id)? else { return Ok(()) };
+    let Some(live) = session.embedded()?.hand("").get(&id)? else { return Ok(()) };
     let masked: Vec<Pointer> = sensitive::pointers(object, &Hidden::new(session, [&live])?.of(&id))
         .into_iter()
         .filter(|at| text(at.as_str()).is_some_and(|value| value.starts_with(PLACEHOLDER)))
@@ -216,7 +216,7 @@ fn bytes(file: &str) -> Result<Vec<u8>, Failure> {
 fn delete(ids: &[String], actor: Option<&str>, env: &Env, session: &Session, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(&[Format::Table, Format::Json])?;
     let ids = ids.iter().map(|id| resource(id)).collect::<Result<Vec<ResourceId>, _>>()?;
-    let gone = hand(session, actor, env).delete(&ids, session.now())?;
+    let gone = hand(session, actor, env)?.delete(&ids, session.now())?;
     if format == Format::Json {
         output.json(&json!({"formatVersion": 1, "deleted": gone}))?;
     } else {

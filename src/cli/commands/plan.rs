@@ -11,7 +11,6 @@ use crate::cli::output::Output;
 use crate::cli::session::Session;
 use crate::cli::{invocation, planfile};
 use crate::plan::document::PlanDocument;
-use crate::target::Target;
 use crate::target::sqlite::Access;
 
 /// Fetches, admits, diffs, and shows or saves the plan.
@@ -30,7 +29,7 @@ pub(crate) fn run(args: &PlanArgs, global: &Global, env: &Env, output: &Output) 
         for hold in prepared.holds(reader.as_ref(), context.clock.now())? {
             hold.texts().for_each(|text| output.note(&format!("{text}; an apply of this plan is refused")));
         }
-        prepared.plan(reader.as_ref(), context.clock.now())?
+        prepared.plan(&context, reader.as_ref())?
     });
     let plan = sealed.document();
     let next = next(args, global, plan);

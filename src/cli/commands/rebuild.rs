@@ -9,7 +9,6 @@ use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::output::Output;
 use crate::cli::session::Session;
 use crate::inventory::present;
-use crate::target::Target;
 use crate::target::sqlite::Access;
 
 /// Takes back what bears the Source's mark, by a plan at the applied commit that writes inventory rows alone.

@@ -9,7 +9,6 @@ use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::output::Output;
 use crate::cli::session::Session;
 use crate::plan::document::Purpose;
-use crate::target::Target;
 use crate::target::sqlite::Access;
 
 /// Removes a Source through a plan; its repository isn't read.
@@ -31,7 +30,7 @@ pub(crate) fn run(args: &RemoveArgs, global: &Global, env: &Env, output: &Output
         // Within the budget the command itself is the permission; the plan records it, and `apply PLAN` wants it again.
         let sealed = {
             let reader = session.target().reader()?;
-            prepared.plan(reader.as_ref(), context.clock.now())
+            prepared.plan(&context, reader.as_ref())
         };
         match sealed.map(|sealed| sealed.document().summary.delete) {
             Ok(deletes) => prepared.allow_deletes(deletes),

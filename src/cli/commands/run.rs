@@ -6,7 +6,6 @@ use crate::cli::exit::{Exit, Failure, Stop};
 use crate::cli::output::Output;
 use crate::cli::session::{self, Session};
 use crate::reconcile::{Engine, Event, Level, Mode, Report, Slots, run as reconcile};
-use crate::target::Target;
 use crate::target::sqlite::Access;
 
 /// Reconciles Sources until a signal, or once.

@@ -10,7 +10,6 @@ use crate::cli::exit::{Exit, Stop};
 use crate::cli::output::Output;
 use crate::cli::session::Session;
 use crate::inventory::SourceRecord;
-use crate::target::Target;
 use crate::target::sqlite::Access;
 
 /// Lists the Sources that the target knows, removed ones too.

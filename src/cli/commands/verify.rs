@@ -13,7 +13,6 @@ use crate::cli::planfile;
 use crate::cli::session::Session;
 use crate::plan::binding::{self, STALE_PLAN};
 use crate::plan::document::PlanDocument;
-use crate::target::Target;
 use crate::target::sqlite::Access;
 
 /// Plans anew and names each thing that moved. Writes nothing.
@@ -28,7 +27,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &Global, env: &Env, output: &Output
     session.go_on()?;
     let prepared = prepared?;
     let reader = session.target().reader()?;
-    let fresh = prepared.plan(reader.as_ref(), context.clock.now())?;
+    let fresh = prepared.plan(&context, reader.as_ref())?;
     let mut faults = binding::moved(&reviewed, fresh.document());
     if reader.was_applied(&reviewed.plan_id)? {
         // What it did itself is no news.

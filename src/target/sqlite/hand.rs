@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::object::{self, Stamp, meta_text};
 use super::store::Formed;
 use super::view::{CRD, Stored, View};
-use super::{Embedded, paths, strict, writer};
+use super::{Embedded, strict, writer};
 use crate::base::clock::Moment;
 use crate::base::fault::Fault;
 use crate::base::ids::{Manager, ObjectUid};
@@ -18,6 +18,7 @@ use crate::base::sensitive;
 use crate::base::server_owned::METADATA;
 use crate::merge;
 use crate::schema::{Catalog, KindSchema, meaning};
+use crate::target::paths;
 use crate::target::{HistoryEntry, Live, Reader as _, TargetError};
 
 /// Somebody who reads and writes single objects. Each write is in the operation log under the actor's name.

@@ -12,7 +12,6 @@ mod layout;
 mod lock;
 mod object;
 mod open;
-mod paths;
 mod prepare;
 mod reader;
 mod records;
@@ -34,7 +33,7 @@ use self::work::Work;
 use self::writer::Transaction;
 use super::error::TargetError;
 use super::port::{Atomicity, ControlWrite, DryRunner, HistoryEntry, LoopWrite, Reader, Target, TargetKind, Writer};
-use super::write::{Batch, Staged, Verdict, Write};
+use super::write::{Batch, Staged};
 use crate::base::clock::Moment;
 use crate::base::failpoint;
 use crate::base::ids::SourceId;
@@ -135,8 +134,9 @@ impl Target for Embedded {
         Ok(Box::new(self.view()?))
     }
 
-    fn dry_runner(&self) -> Result<Box<dyn DryRunner + '_>, TargetError> {
-        Ok(Box::new(NoAdmission))
+    fn dry_runner(&self) -> Result<Option<Box<dyn DryRunner + '_>>, TargetError> {
+        // No webhooks, no policies.
+        Ok(None)
     }
 
     fn stage(&self, batch: Batch) -> Result<Staged, TargetError> {
@@ -166,14 +166,5 @@ impl Target for Embedded {
 
     fn note_loop(&self, write: LoopWrite) -> Result<bool, TargetError> {
         control::note_loop(self, write)
-    }
-}
-
-/// This target has no admission of its own: no webhooks, no policies.
-struct NoAdmission;
-
-impl DryRunner for NoAdmission {
-    fn dry_run(&self, _writes: &[Write]) -> Result<Option<Vec<Verdict>>, TargetError> {
-        Ok(None)
     }
 }

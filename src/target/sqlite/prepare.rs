@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::object::{self, Stamp};
-use super::paths;
 use super::store::Formed;
 use super::strict;
 use super::view::Stored;
@@ -15,6 +14,7 @@ use crate::base::sensitive;
 use crate::inventory::{OWNER_ANNOTATION, Row, seen_digest};
 use crate::merge;
 use crate::schema::{Catalog, KindSchema};
+use crate::target::paths;
 use crate::target::{TargetError, Write};
 
 /// Whose the fields are that an apply writes.

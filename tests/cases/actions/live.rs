@@ -23,7 +23,7 @@ pub(crate) fn look(world: &World<'_>) -> Done<Seen> {
     let cached = world.seen.borrow().clone();
     let list = match cached {
         Some(list) => list,
-        None => world.json_of(&["object", "list", "--system"])?,
+        None => world.objects(true)?,
     };
     *world.seen.borrow_mut() = Some(list.clone());
     Ok(Seen(Some(list)))
@@ -39,7 +39,7 @@ pub(crate) fn untouched(world: &World<'_>, before: &Seen) -> Done {
     }
     *world.seen.borrow_mut() = None;
     let Some(before) = &before.0 else {
-        let now = world.json_of(&["object", "list"])?;
+        let now = world.objects(false)?;
         let made: Vec<String> = by_id(&now)?.keys().map(Id::to_string).collect();
         return none_of(made.iter().map(|id| format!("{id} was made, and nothing was to be written")).collect());
     };

@@ -111,7 +111,7 @@ fn a_wrong_word_is_refused() {
 
 #[test]
 fn mkrepo_makes_the_repositories_of_every_case() {
-    let lab = Lab::new(PathBuf::from("true"), bank().join("mkrepo.sh"), 0).unwrap();
+    let lab = Lab::new(PathBuf::from("true"), bank().join("mkrepo.sh"), 0, None).unwrap();
     for folder in folders() {
         let case = folder.expected.as_ref().unwrap();
         let of: Vec<String> =
@@ -135,7 +135,7 @@ fn mkrepo_makes_the_repositories_of_every_case() {
 
 #[test]
 fn a_script_of_a_case_rewrites_the_copy_and_not_the_template() {
-    let lab = Lab::new(PathBuf::from("true"), bank().join("mkrepo.sh"), 0).unwrap();
+    let lab = Lab::new(PathBuf::from("true"), bank().join("mkrepo.sh"), 0, None).unwrap();
     let case = bank().join("r04-source-force-pushed");
     let templates = Templates::make(&lab, &case, &[String::new()]).unwrap();
     for args in [vec![], vec!["gone".to_owned()]] {
@@ -153,7 +153,7 @@ fn a_script_of_a_case_rewrites_the_copy_and_not_the_template() {
 
 #[test]
 fn a_repository_taken_away_comes_back() {
-    let lab = Lab::new(PathBuf::from("true"), bank().join("mkrepo.sh"), 0).unwrap();
+    let lab = Lab::new(PathBuf::from("true"), bank().join("mkrepo.sh"), 0, None).unwrap();
     let world = lab.folder("away").unwrap();
     let repository = crate::repository::Repository::init(world.path()).unwrap();
     repository.commit_file("a/b.yaml", "a: 1\n").unwrap();

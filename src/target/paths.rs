@@ -10,7 +10,7 @@ const OWN: [&str; 5] = ["managedFields", "resourceVersion", "generation", "uid",
 
 /// The places that differ, down to single values also in what is new or gone, as many as a line of the log may have; of lists of other lengths the list. Below the places in `cut` none is
 /// told apart.
-pub(super) fn changed(before: &Value, after: &Value, cut: &[Pointer]) -> Vec<Pointer> {
+pub(in crate::target) fn changed(before: &Value, after: &Value, cut: &[Pointer]) -> Vec<Pointer> {
     let mut walk = Walk { at: Pointer::root(), cut, found: Vec::new() };
     walk.value(before, after);
     walk.found

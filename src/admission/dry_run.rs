@@ -1,0 +1,67 @@
+//! The target's own word on everything that would be written.
+
+use std::collections::BTreeSet;
+
+use super::on_draft::{RULE_QUOTA, placed, placed_warning};
+use super::{REFUSED_BY_TARGET, TARGET_WARNING};
+use crate::base::fault::{Class, Fault, Warning};
+use crate::base::pointer::Pointer;
+use crate::base::resource::ResourceId;
+use crate::plan::Draft;
+use crate::target::{DryRunner, TargetError, Verdict};
+
+/// What the target said.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    pub(super) faults: Vec<Fault>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// Asks the target about every write of the Draft, and notes in it what was admitted there.
+///
+/// Of an object that a rule refuses already the target's word isn't repeated.
+pub(super) fn judge(draft: &mut Draft<'_>, target: &dyn DryRunner, known: &[Fault]) -> Result<Said, TargetError> {
+    let refused: BTreeSet<&ResourceId> = known.iter().filter_map(|fault| fault.id.as_ref()).collect();
+    let full: BTreeSet<Option<&str>> = known
+        .iter()
+        .filter(|f| f.rule == RULE_QUOTA)
+        .map(|f| f.id.as_ref().and_then(|id| id.namespace.as_deref()))
+        .collect();
+    let (places, asked): (Vec<usize>, Vec<_>) = draft.asks().into_iter().unzip();
+    let mut said = Said::default();
+    if asked.is_empty() {
+        return Ok(said);
+    }
+    let mut answers = Vec::new();
+    let verdicts = target.dry_run(&asked)?;
+    for ((place, asked), verdict) in places.into_iter().zip(&asked).zip(verdicts) {
+        let id = asked.write.id();
+        let Some(checked) = draft.checked_at(place) else { continue };
+        match verdict {
+            Verdict::Unreached => {}
+            Verdict::Admitted { warnings, object } => {
+                draft.admitted_by_target(place);
+                answers.push((place, object));
+                let warning =
+                    |text: String| placed_warning(Warning::new(TARGET_WARNING, text), checked, &Pointer::root());
+                said.warnings.extend(warnings.into_iter().map(warning));
+            }
+            Verdict::Refused { .. } if refused.contains(id) => {}
+            Verdict::Refused { reasons, retry } => {
+                for (path, text) in reasons {
+                    let quota = text.contains("exceeded quota");
+                    if quota && (full.contains(&None) || full.contains(&id.namespace.as_deref())) {
+                        continue;
+                    }
+                    let rule = if quota { RULE_QUOTA } else { REFUSED_BY_TARGET };
+                    let fault = Fault::new(rule, format!("the target refuses it: {text}"));
+                    let fault = if retry || quota { fault.class(Class::Target) } else { fault };
+                    said.faults.push(placed(fault, checked, &path.unwrap_or_default()));
+                }
+            }
+        }
+    }
+    // What the target would leave as it is needs no write, whatever the merge made of it.
+    draft.nothing_to_do(answers);
+    Ok(said)
+}

@@ -1,0 +1,156 @@
+//! Asks the API server what it would say to each write: server-side apply as a dry run, fields strictly validated.
+
+use std::collections::HashSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use futures_util::stream::{self, StreamExt};
+use http::Method;
+use serde_json::Value;
+
+use super::connection::Connection;
+use super::discovery::{Discovery, Served};
+use super::request::{APPLY, Ask, Failed, MANAGER};
+use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
+use crate::base::{sensitive, text};
+use crate::target::{Asked, DryRunner, TargetError, Verdict, Write};
+
+/// How many dry runs are under way at once.
+const IN_FLIGHT: usize = 32;
+
+/// The dry runner of a cluster.
+pub(super) struct Asker<'c> {
+    pub(super) on: &'c Connection,
+}
+
+impl DryRunner for Asker<'_> {
+    fn dry_run(&self, writes: &[Asked]) -> Result<Vec<Verdict>, TargetError> {
+        self.on.wait(async {
+            let discovery = self.on.discover().await?;
+            let makes = Makes::of(writes.iter().map(|asked| &asked.write));
+            let each = writes.iter().map(|asked| ask(self.on, &discovery, &makes, asked));
+            let verdicts: Vec<Result<Verdict, TargetError>> = stream::iter(each).buffered(IN_FLIGHT).collect().await;
+            verdicts.into_iter().collect()
+        })
+    }
+}
+
+/// What the writes of a plan make that others of them need.
+struct Makes {
+    namespaces: HashSet<String>,
+    kinds: HashSet<GroupKind>,
+}
+
+impl Makes {
+    fn of<'a>(writes: impl Iterator<Item = &'a Write>) -> Self {
+        let (mut namespaces, mut kinds) = (HashSet::new(), HashSet::new());
+        for write in writes {
+            let id = write.id();
+            if id.is("", "Namespace") && !matches!(write, Write::Apply { .. }) {
+                namespaces.insert(id.name.clone());
+            }
+            if id.is("apiextensions.k8s.io", "CustomResourceDefinition")
+                && let Some(declared) = declared(write)
+            {
+                let text = |at: &str| declared.pointer(at).and_then(Value::as_str).unwrap_or_default();
+                kinds.insert(GroupKind::new(text("/spec/group"), text("/spec/names/kind")));
+            }
+        }
+        Self { namespaces, kinds }
+    }
+
+    /// Whether a dry run of this would judge it by what is there now and not by what will be.
+    fn concerns(&self, id: &ResourceId) -> bool {
+        self.kinds.contains(&id.group_kind()) || id.namespace.as_ref().is_some_and(|ns| self.namespaces.contains(ns))
+    }
+}
+
+/// What a write declares.
+pub(super) fn declared(write: &Write) -> Option<&Value> {
+    match write {
+        Write::Create { declared, .. } | Write::Apply { declared, .. } | Write::Replace { declared, .. } => {
+            Some(declared)
+        }
+        Write::Unmark { .. } | Write::Delete { .. } => None,
+    }
+}
+
+/// The kind of an object, in the version that it is declared in.
+pub(super) fn served<'d>(discovery: &'d Discovery, declared: &Value) -> Option<&'d Served> {
+    let text = |key: &str| declared.get(key).and_then(Value::as_str).unwrap_or_default();
+    let kind = GroupVersionKind::new(text("apiVersion"), text("kind"));
+    discovery.exactly(&kind.group_kind(), text("apiVersion"))
+}
+
+async fn ask(on: &Connection, discovery: &Discovery, makes: &Makes, asked: &Asked) -> Result<Verdict, TargetError> {
+    let write = &asked.write;
+    // Made anew, it can't be asked about while the old one is there.
+    let (id, declared, force) = match write {
+        Write::Create { id, declared } => (id, declared, false),
+        Write::Apply { id, declared, .. } => (id, declared, true),
+        Write::Replace { .. } | Write::Unmark { .. } | Write::Delete { .. } => return Ok(Verdict::Unreached),
+    };
+    if id.namespace.as_ref() == Some(&on.state_namespace) || (id.is("", "Namespace") && id.name == on.state_namespace) {
+        let text =
+            format!("the Namespace {} holds Holdfast's own state, and no Source writes there", on.state_namespace);
+        return Ok(Verdict::Refused { reasons: vec![(None, text)], retry: false });
+    }
+    if makes.concerns(id) {
+        return Ok(Verdict::Unreached);
+    }
+    let Some(served) = served(discovery, declared) else {
+        let text = format!("it doesn't serve {} {}", text_of(declared, "apiVersion"), id.kind);
+        return Ok(Verdict::Refused { reasons: vec![(None, text)], retry: false });
+    };
+    let mut body = declared.clone();
+    if let (Write::Apply { uid, .. }, Some(metadata)) = (write, body.get_mut("metadata").and_then(Value::as_object_mut))
+    {
+        metadata.insert("uid".to_owned(), uid.as_str().into());
+    }
+    let url = format!("{}?fieldManager={MANAGER}&force={force}&fieldValidation=Strict&dryRun=All", served.url(id));
+    match on.send(&Ask::send(Method::PATCH, url, APPLY, &body)).await {
+        Ok(answer) => {
+            let object = serde_json::from_slice(&answer.body).map_err(|e| on.damaged(e.to_string()))?;
+            let warnings = answer.warnings.iter().map(|warning| super::status::shown(warning)).collect();
+            Ok(Verdict::Admitted { object, warnings })
+        }
+        Err(Failed::Status(status)) => {
+            let reasons = status.faults(&hidden(declared, &asked.sensitive));
+            Ok(Verdict::Refused { reasons, retry: status.may_pass() })
+        }
+        Err(Failed::Lost(reason)) => {
+            let reasons = vec![(None, format!("it could not be asked: {}", text::escape(&reason)))];
+            Ok(Verdict::Refused { reasons, retry: true })
+        }
+    }
+}
+
+fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The sensitive values of an object as texts that no message may show, of Secrets decoded too.
+pub(super) fn hidden(object: &Value, extra: &[crate::base::pointer::Pointer]) -> Vec<String> {
+    let mut all = Vec::new();
+    for pointer in sensitive::pointers(object, extra) {
+        texts(object.pointer(pointer.as_str()), &mut all);
+    }
+    if sensitive::is_secret(object) {
+        let decoded: Vec<String> =
+            all.iter().filter_map(|text| String::from_utf8(BASE64.decode(text).ok()?).ok()).collect();
+        all.extend(decoded);
+        // Even without a value of its own, a Secret is never quoted.
+        all.push(String::new());
+    }
+    all
+}
+
+fn texts(value: Option<&Value>, all: &mut Vec<String>) {
+    match value {
+        Some(Value::String(text)) => all.push(text.clone()),
+        Some(Value::Array(list)) => list.iter().for_each(|value| texts(Some(value), all)),
+        Some(Value::Object(map)) => map.values().for_each(|value| texts(Some(value), all)),
+        Some(Value::Number(number)) => all.push(number.to_string()),
+        _ => {}
+    }
+}

@@ -1,0 +1,116 @@
+//! A Kubernetes cluster behind the port.
+//!
+//! Objects are read by get and list, and judged by the API server's own dry run. Holdfast's state lives in one namespace
+//! of the cluster. Nothing here runs before a configuration names a cluster: the runtime and the connection are made when
+//! one is opened.
+
+mod apply;
+mod connection;
+mod discovery;
+mod dry_run;
+mod kubeconfig;
+mod objects;
+mod outside;
+mod request;
+mod state;
+mod status;
+mod told;
+mod view;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use self::apply::{Transaction, recover_all};
+use self::connection::Connection;
+use self::dry_run::Asker;
+use self::state::Store;
+use self::view::View;
+use super::error::TargetError;
+use super::port::{Atomicity, ControlWrite, DryRunner, HistoryEntry, LoopWrite, Reader, Target, TargetKind, Writer};
+use super::write::Recovered;
+use crate::base::clock::Clock;
+use crate::base::ids::SourceId;
+
+pub use kubeconfig::{Place, Reach, reaches};
+
+/// How a cluster is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Where the connection's settings come from.
+    pub place: Place,
+    /// The kubeconfig's context; `None` is its current one.
+    pub context: Option<String>,
+    /// The namespace of Holdfast's own state.
+    pub state_namespace: String,
+    /// How long a Source stays locked after its holder was last heard of; `None` is half a minute.
+    pub lease: Option<Duration>,
+}
+
+/// A Kubernetes cluster.
+pub struct Kubernetes {
+    on: Connection,
+}
+
+impl Kubernetes {
+    /// Reads the connection's settings; nothing is sent before something is asked.
+    ///
+    /// # Errors
+    /// If the settings can't be read or used.
+    pub fn open(options: &Options, clock: Arc<dyn Clock>) -> Result<Self, TargetError> {
+        Ok(Self { on: Connection::open(options, clock)? })
+    }
+}
+
+impl Target for Kubernetes {
+    fn kind(&self) -> TargetKind {
+        TargetKind::Kubernetes
+    }
+
+    fn describe(&self) -> String {
+        self.on.shown.clone()
+    }
+
+    fn atomicity(&self) -> Atomicity {
+        Atomicity::Journaled
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, TargetError> {
+        Ok(Box::new(View::new(&self.on)))
+    }
+
+    fn dry_runner(&self) -> Result<Option<Box<dyn DryRunner + '_>>, TargetError> {
+        Ok(Some(Box::new(Asker { on: &self.on })))
+    }
+
+    fn writer(&self, sources: &[SourceId], wait: Duration) -> Result<Box<dyn Writer + '_>, TargetError> {
+        Ok(Box::new(Transaction::open(&self.on, sources, wait)?))
+    }
+
+    fn recover(&self, wait: Duration) -> Result<Vec<Recovered>, TargetError> {
+        self.on.wait(recover_all(&self.on, wait))
+    }
+
+    fn note(&self, entry: HistoryEntry, details: Value) -> Result<(), TargetError> {
+        self.on.wait(async {
+            // Without a state namespace there is no log yet; a refusal makes none.
+            if view::namespace_uid(&self.on, &self.on.state_namespace).await?.is_none() {
+                return Ok(());
+            }
+            let mut entry = entry;
+            if entry.id.is_empty() {
+                entry.id = format!("n-{}", uuid::Uuid::new_v4());
+            }
+            Store { on: &self.on }.write_entry(&entry, &json!({ "receipt": details })).await
+        })
+    }
+
+    fn control(&self, write: ControlWrite) -> Result<bool, TargetError> {
+        self.on.wait(told::control(&self.on, write))
+    }
+
+    fn note_loop(&self, write: LoopWrite) -> Result<bool, TargetError> {
+        self.on.wait(told::note_loop(&self.on, write))
+    }
+}

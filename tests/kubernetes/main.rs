@@ -1,0 +1,51 @@
+//! A real API server behind the port. Where there is none, each test is counted as ignored and printed with the reason.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, unreachable_pub)]
+
+mod applying;
+#[path = "../conformance/mod.rs"]
+mod conformance;
+mod conforming;
+#[path = "../support/control_plane.rs"]
+mod control_plane;
+#[path = "../support/hand.rs"]
+mod hand;
+#[path = "../scenarios/lab.rs"]
+#[allow(dead_code)]
+mod lab;
+mod place;
+mod planning;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Completion, Trial};
+
+/// A test that needs a control plane.
+pub fn on_cluster(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::ignorable_test(name, move || match control_plane::missing() {
+        Some(why) => Ok(Completion::ignored_with(why)),
+        None => {
+            test();
+            Ok(Completion::Completed)
+        }
+    })
+}
+
+/// A test that needs nothing.
+pub fn anywhere(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::test(name, move || {
+        test();
+        Ok(())
+    })
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let trials = [planning::trials(), applying::trials(), conforming::trials()].into_iter().flatten().collect();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    println!(
+        "kubernetes: {} passed, {} failed, {} skipped",
+        conclusion.num_passed, conclusion.num_failed, conclusion.num_ignored
+    );
+    conclusion.exit_code()
+}

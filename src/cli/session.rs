@@ -25,6 +25,7 @@ use crate::source::limits;
 use crate::source::mirror::Ssh;
 use crate::source::refs::RefSpec;
 use crate::source::spec::SourceSpec;
+use crate::source::target::TargetSpec;
 use crate::source::worktree;
 use crate::target::sqlite::{Access, Embedded};
 use crate::target::{Target, TargetError};
@@ -33,7 +34,7 @@ use crate::target::{Target, TargetError};
 pub(crate) struct Session {
     found: Found,
     target: Opened,
-    target_name: String,
+    spec: TargetSpec,
     cache: std::path::PathBuf,
     ssh: Ssh,
     clock: WallClock,
@@ -62,6 +63,8 @@ impl Session {
         let found = config::find(global, env)?;
         output.note(&format!("configuration: {}", found.origin));
         let spec = target::choose(global.target.as_deref(), &found.config.targets, &found.base, &env.folder)?;
+        let of_target = |s: &&SourceSpec| s.target.as_ref().is_none_or(|t| *t == spec.name);
+        target::supported(&spec, found.config.sources.iter().filter(of_target))?;
         let opened = {
             let asked = Asked { base: &found.base, trust_kubeconfig: global.trust_kubeconfig };
             target::open(&spec, access, WallClock.now(), env, &asked)?
@@ -78,7 +81,7 @@ impl Session {
         Ok(Self {
             found,
             target: opened,
-            target_name: spec.name,
+            spec,
             cache,
             ssh: Ssh::of_home(env.home.clone()),
             clock: WallClock,
@@ -108,7 +111,7 @@ impl Session {
 
     /// The Sources of this target.
     fn sources(&self) -> impl Iterator<Item = &SourceSpec> {
-        self.found.config.sources.iter().filter(|s| s.target.as_ref().is_none_or(|t| *t == self.target_name))
+        self.found.config.sources.iter().filter(|s| s.target.as_ref().is_none_or(|t| *t == self.spec.name))
     }
 
     /// The Sources of this target that were not chosen.
@@ -144,7 +147,7 @@ impl Session {
             if all.is_empty() {
                 return Err(Failure::refused(format!(
                     "{} has no Source of Target {}",
-                    self.found.origin, self.target_name
+                    self.found.origin, self.spec.name
                 )));
             }
             return Ok(all);
@@ -155,7 +158,7 @@ impl Session {
                 let known: Vec<&str> = self.sources().map(|s| s.name.as_str()).collect();
                 let failure = Failure::refused(format!(
                     "{} has no Source {name:?} of Target {}; it has {known:?}",
-                    self.found.origin, self.target_name
+                    self.found.origin, self.spec.name
                 ));
                 if planfile::is_plan(name) {
                     return failure.hint("a saved plan is for holdfast show, verify and apply");
@@ -352,6 +355,14 @@ impl Session {
                 Err(Failure::refused(text).hint("use kubectl"))
             }
         }
+    }
+
+    /// Whether a loop may run on the target.
+    ///
+    /// # Errors
+    /// If it would act as one account for all Sources, and nobody said that this is meant.
+    pub(crate) fn may_run(&self, env: &Env) -> Result<(), Failure> {
+        target::may_run(&self.spec, env)
     }
 
     /// Stops here if somebody asked to.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::env::{Env, WallClock};
 use super::exit::{Failure, Stop};
 use crate::base::clock::Moment;
+use crate::source::spec::SourceSpec;
 use crate::source::target::{DEFAULT_STATE_NAMESPACE, TargetKind, TargetSpec};
 use crate::source::worktree;
 use crate::target::Target;
@@ -108,6 +109,31 @@ pub(crate) fn open(
                 Options { place, context: context.clone(), state_namespace: state_namespace.clone(), lease: env.lease };
             Ok(Opened::Kubernetes(Box::new(Kubernetes::open(&options, Arc::new(WallClock))?)))
         }
+    }
+}
+
+/// What a configuration asks of a cluster and this version can't do yet is refused, never left out.
+pub(crate) fn supported<'s>(spec: &TargetSpec, sources: impl Iterator<Item = &'s SourceSpec>) -> Result<(), Failure> {
+    if matches!(spec.kind, TargetKind::Embedded { .. }) {
+        return Ok(());
+    }
+    let mut sources = sources.filter_map(|source| Some((&source.name, source.service_account.as_ref()?)));
+    let Some((name, account)) = sources.next() else { return Ok(()) };
+    let text = format!(
+        "Source {name} wants to be written as the service account {}/{}, and this version can't act as another account",
+        account.namespace, account.name
+    );
+    Err(Failure::refused(text).hint("take serviceAccount off, and use a kubeconfig of that account itself"))
+}
+
+/// In a Pod the loop writes as one account for everybody: somebody must have said that this is meant.
+pub(crate) fn may_run(spec: &TargetSpec, env: &Env) -> Result<(), Failure> {
+    match &spec.kind {
+        TargetKind::Kubernetes { single_tenant: false, .. } if env.in_cluster => {
+            let text = format!("run in a cluster writes for every Source of Target {} as one account", spec.name);
+            Err(Failure::refused(text).hint("if all who can write to the Sources' repositories may do what it may, say singleTenant: true in the Target"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -17,6 +17,7 @@ fn line(minute: i64, actor: &str, operation: &str, fields: &[&str]) -> LogLine {
     LogLine {
         entry: minute.to_string(),
         at: Moment::from_millis(minute * 60_000),
+        until: Moment::from_millis(minute * 60_000),
         actor: actor.into(),
         claimed: actor != "holdfast",
         applied: actor == "holdfast",

@@ -132,13 +132,14 @@ impl Controls {
         self
     }
 
-    /// Whether a write at this moment fell into a pause and was not given up.
-    pub fn is_emergency(&self, at: Moment) -> bool {
-        if self.given_up.is_some_and(|given_up| at <= given_up) {
+    /// Whether a write, done at one of these moments, may have fallen into a pause and was not given up.
+    pub fn is_emergency(&self, from: Moment, to: Moment) -> bool {
+        let given_up = |moment: Moment| self.given_up.is_some_and(|given_up| moment <= given_up);
+        if given_up(from) {
             return false;
         }
-        let in_pause = |pause: &Pause| pause.at <= at && pause.until.is_none_or(|until| at < until);
-        self.pause.as_ref().is_some_and(in_pause) || self.windows.iter().any(|w| w.from <= at && at < w.to)
+        let in_pause = |pause: &Pause| pause.at <= to && pause.until.is_none_or(|until| from < until);
+        self.pause.as_ref().is_some_and(in_pause) || self.windows.iter().any(|w| w.from <= to && from < w.to)
     }
 
     /// Whether nothing can be an emergency change: there was no pause, or all were given up.
@@ -180,9 +181,9 @@ mod tests {
         let controls = Controls::default().begin_pause(pause(10, Some(20)));
         assert!(controls.paused(at(19)).is_some() && controls.paused(at(20)).is_none());
         for (second, emergency) in [(9, false), (10, true), (19, true), (20, false)] {
-            assert_eq!(controls.is_emergency(at(second)), emergency, "{second}");
+            assert_eq!(controls.is_emergency(at(second), at(second)), emergency, "{second}");
             let ended = controls.clone().end_pause(at(30));
-            assert_eq!(ended.is_emergency(at(second)), emergency, "{second}, resumed late");
+            assert_eq!(ended.is_emergency(at(second), at(second)), emergency, "{second}, resumed late");
             assert!(ended.pause.is_none());
         }
     }
@@ -190,14 +191,14 @@ mod tests {
     #[test]
     fn a_second_pause_takes_the_place_of_the_first_without_a_gap() {
         let controls = Controls::default().begin_pause(pause(10, None)).begin_pause(pause(20, None)).end_pause(at(30));
-        assert!((10..30).all(|second| controls.is_emergency(at(second))));
-        assert!(!controls.is_emergency(at(30)));
+        assert!((10..30).all(|second| controls.is_emergency(at(second), at(second))));
+        assert!(!controls.is_emergency(at(30), at(30)));
     }
 
     #[test]
     fn what_is_given_up_is_no_emergency_change_any_more_and_what_comes_later_is() {
         let controls = Controls::default().begin_pause(pause(10, None)).give_up(at(20)).begin_pause(pause(30, None));
-        assert!(!controls.is_emergency(at(15)) && controls.is_emergency(at(31)));
+        assert!(!controls.is_emergency(at(15), at(15)) && controls.is_emergency(at(31), at(31)));
         assert!(controls.windows.is_empty());
     }
 
@@ -207,7 +208,7 @@ mod tests {
             controls.begin_pause(pause(n * 10, None)).end_pause(at(n * 10 + 5))
         });
         assert_eq!(many.windows.len(), WINDOWS);
-        assert!((0..1000).all(|n| many.is_emergency(at(n * 10))));
+        assert!((0..1000).all(|n| many.is_emergency(at(n * 10), at(n * 10))));
     }
 
     #[test]

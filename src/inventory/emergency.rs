@@ -61,7 +61,7 @@ pub fn emergency(controls: &Controls, row: &Row, live: Option<&Value>, lines: &[
     if controls.had_no_pause() {
         return found;
     }
-    let by_hand = |line: &LogLine| !line.applied && controls.is_emergency(line.at);
+    let by_hand = |line: &LogLine| !line.applied && controls.is_emergency(line.at, line.until);
     if live.is_none() {
         found.deleted = lines.first().filter(|line| line.operation == "deleted" && by_hand(line)).map(|line| {
             EmergencyChange { path: Pointer::root(), actor: line.actor.clone(), at: line.at, contested: false }

@@ -12,8 +12,10 @@ pub const MOST_FIELDS: usize = 200;
 pub struct LogLine {
     /// The entry that it belongs to (`target::HistoryEntry`).
     pub entry: String,
-    /// When.
+    /// When; where the target keeps times more roughly, the beginning of what it may have been.
     pub at: Moment,
+    /// The end of it.
+    pub until: Moment,
     /// Who, as the target knows or was told.
     pub actor: String,
     /// Whether the actor is only what was said (`--as`): a claim.

@@ -28,6 +28,8 @@ use crate::target::{HistoryEntry, Live, Reader, TargetError};
 const ATTEMPTS: usize = 4;
 /// Then others write faster than plans are made: a little later.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// For so many milliseconds what a target without a revision refused is taken to be refused still.
+const LOOK_AGAIN: i64 = 600_000;
 /// So many faults of a refusal are kept in the operation log.
 const NOTED: usize = 100;
 
@@ -335,7 +337,9 @@ impl Engine {
     fn on(&self, spec: &SourceSpec, rules: &Digest, reader: &dyn Reader) -> Result<Digest, TargetError> {
         let others: Vec<String> =
             self.commits_of_others(&spec.name).into_iter().map(|(name, commit)| format!("{name}={commit:?}")).collect();
-        Ok(digest::of_value(&json!([rules.as_str(), reader.revision()?, others])))
+        // What a target can't say of itself is looked at again after a while.
+        let revision = reader.revision()?.unwrap_or_else(|| (self.now().as_millis() / LOOK_AGAIN).to_string());
+        Ok(digest::of_value(&json!([rules.as_str(), revision, others])))
     }
 
     fn refused_on(

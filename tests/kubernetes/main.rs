@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, unreachable_pub)]
 
 mod applying;
+mod commands;
 #[path = "../conformance/mod.rs"]
 mod conformance;
 mod conforming;
@@ -41,7 +42,10 @@ pub fn anywhere(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = [planning::trials(), applying::trials(), conforming::trials()].into_iter().flatten().collect();
+    let trials = [planning::trials(), applying::trials(), commands::trials(), conforming::trials()]
+        .into_iter()
+        .flatten()
+        .collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     println!(
         "kubernetes: {} passed, {} failed, {} skipped",

@@ -18,6 +18,7 @@ pub(crate) fn run(args: &RunArgs, global: &Global, env: &Env, output: &Output) -
     // process.
     let session: &'static Session =
         Box::leak(Box::new(Session::open(global, &args.fetching, Access::Create, env, output)?));
+    session.may_run(env)?;
     let lines: &'static Lines = Box::leak(Box::new(Lines(output.clone())));
     let sources = session.chosen(&args.sources)?;
     let others = session.others(&sources);

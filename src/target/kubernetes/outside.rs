@@ -12,9 +12,13 @@ use crate::base::sensitive;
 use crate::inventory::{LogLine, MOST_FIELDS};
 use crate::merge::ManagedFields;
 
-/// The writes by others since our last apply, newest first. Who it was is a claim: a manager's name is free text.
+/// The version of a write that our last apply came after.
+pub(super) const BEFORE: &str = "0";
+
+/// The writes by others of what they hold still, newest first. Who it was is a claim: a manager's name is free text.
 ///
-/// A cluster keeps the last write of each manager alone, and no version of it; each bears the object's present one.
+/// A cluster keeps the last write of each manager alone, its time by the second, and no version of it: one that is no older
+/// than our last apply bears the object's present one, an older one the least.
 pub(super) fn lines(id: &ResourceId, live: &Value) -> Vec<LogLine> {
     let Ok(managers) = ManagedFields::of(live) else { return Vec::new() };
     let Some(head) = head(id.clone(), live) else { return Vec::new() };
@@ -23,7 +27,8 @@ pub(super) fn lines(id: &ResourceId, live: &Value) -> Vec<LogLine> {
     let cut = sensitive::pointers(live, &[]);
     let mut found = Vec::new();
     for entry in managers.entries.iter().filter(|entry| entry.manager != ours && entry.subresource != "status") {
-        let Some(at) = entry.time.filter(|at| last.is_none_or(|last| *at >= last)) else { continue };
+        let Some(at) = entry.time else { continue };
+        let version = if last.is_none_or(|last| at >= last) { head.version.clone() } else { BEFORE.to_owned() };
         let mut fields: Vec<Pointer> = Vec::new();
         for pointer in entry.fields.leaves().pointers(live) {
             // Below a sensitive place nothing is named: keys can be telling too.
@@ -35,12 +40,13 @@ pub(super) fn lines(id: &ResourceId, live: &Value) -> Vec<LogLine> {
         found.push(LogLine {
             entry: String::new(),
             at: Moment::from_millis(at.as_millis()),
+            until: Moment::from_millis(at.as_millis() + 999),
             actor: entry.manager.as_str().to_owned(),
             claimed: true,
             applied: false,
             operation: "updated".to_owned(),
             uid: head.uid.clone(),
-            version: head.version.clone(),
+            version,
             fields,
         });
     }

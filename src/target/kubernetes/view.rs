@@ -201,6 +201,7 @@ impl Reader for View<'_> {
                     lines.push(LogLine {
                         entry: entry.entry.id.clone(),
                         at: entry.entry.at,
+                        until: entry.entry.at,
                         actor: entry.entry.actor.clone(),
                         claimed: entry.entry.claimed,
                         applied: true,
@@ -214,7 +215,9 @@ impl Reader for View<'_> {
         }
         let live = self.read(&[id], Depth::Whole)?.remove(id);
         let outside = live.map(|live| outside::lines(id, &live)).unwrap_or_default();
-        Ok(outside.into_iter().chain(lines).collect())
+        let (older, newer): (Vec<LogLine>, Vec<LogLine>) =
+            outside.into_iter().partition(|line| line.version == outside::BEFORE);
+        Ok(newer.into_iter().chain(lines).chain(older).collect())
     }
 }
 

@@ -107,6 +107,7 @@ impl View {
             lines.push(LogLine {
                 entry: entry.id,
                 at: entry.at,
+                until: entry.at,
                 actor: entry.actor,
                 claimed: entry.claimed,
                 applied: is_apply(&entry.operation),

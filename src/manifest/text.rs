@@ -19,6 +19,8 @@ pub(super) struct NoText {
 pub(super) struct Text<'b> {
     text: Cow<'b, str>,
     kind: Kind,
+    /// How much of it stands in the file: where the last line has no end it is given one.
+    own: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +40,8 @@ pub(super) struct Chunk<'t> {
     kind: Kind,
     /// kubectl keeps the separator above it, so that a byte order mark does not begin its text.
     after_dashes: bool,
+    /// Where it ends in the file: no place is after that.
+    end: usize,
     /// The separator that ends it has something after the dashes: where, in the text.
     pub(super) bad_separator: Option<usize>,
 }
@@ -75,16 +79,18 @@ impl<'b> Text<'b> {
             Cow::Borrowed(text.strip_prefix('\u{feff}').unwrap_or(text))
         };
         let kind = if begins_json(&text) { Kind::Json } else { Kind::Yaml };
+        let mut own = text.len();
         if kind == Kind::Yaml {
             // kubectl reads by lines: it takes the \r of each \r\n away and ends the last line.
             if text.contains('\r') {
                 text = Cow::Owned(text.replace("\r\n", "\n"));
             }
+            own = text.len();
             if !text.ends_with('\n') && !text.is_empty() {
                 text.to_mut().push('\n');
             }
         }
-        Ok(Self { text, kind })
+        Ok(Self { text, kind, own })
     }
 
     /// The pieces in order.
@@ -94,10 +100,12 @@ impl<'b> Text<'b> {
         std::iter::from_fn(move || {
             let text = rest?;
             let cut = if kind == Kind::Yaml { separator(text) } else { None };
-            let mut chunk = Chunk { text, first_line, from, kind, after_dashes, bad_separator: None };
+            let end = text.len().min(self.own.saturating_sub(from));
+            let mut chunk = Chunk { text, first_line, from, kind, after_dashes, end, bad_separator: None };
             rest = None;
             if let Some(Cut { start, end, lines }) = cut {
                 chunk.text = &text[..start];
+                chunk.end = start;
                 after_dashes = start == 0 && !after_dashes;
                 if separates(&text[start + 3..end], after_dashes) {
                     rest = Some(&text[end..]);
@@ -121,7 +129,8 @@ impl<'b> Text<'b> {
     pub(super) fn chunk(&self, home: &Home) -> Option<Chunk<'_>> {
         let Home { from, to, first_line, after_dashes, .. } = *home;
         let text = self.text.get(from..to)?;
-        Some(Chunk { text, first_line, from, kind: self.kind, after_dashes, bad_separator: None })
+        let end = text.len().min(self.own.saturating_sub(from));
+        Some(Chunk { text, first_line, from, kind: self.kind, after_dashes, end, bad_separator: None })
     }
 }
 
@@ -185,7 +194,7 @@ impl<'t> Chunk<'t> {
     }
 
     fn boundary(&self, at: usize) -> usize {
-        let mut at = at.min(self.text.len());
+        let mut at = at.min(self.end);
         while !self.text.is_char_boundary(at) {
             at -= 1;
         }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::document::{FORMAT_VERSION, PlanDocument};
 use super::identity::{self, NoForm};
 use super::layout;
+use crate::base::text::{escape, shorten};
 
 /// The largest plan file that is read, in bytes: 64 MiB hold some 60,000 Changes.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -104,7 +105,10 @@ fn unread(error: &serde_json::Error) -> StoredError {
     }
 }
 
-/// Keeps the kind of a form error and drops the value that it quotes: a plan file may be anybody's.
+/// So much of a field's name is shown.
+const NAMED: usize = 100;
+
+/// Keeps the kind of a form error and drops the value that it quotes: a plan file may be anybody's. A field's name is too.
 fn form_only(text: &str) -> String {
     let text = text.rsplit_once(" at line ").map_or(text, |(before, _)| before);
     [
@@ -122,7 +126,10 @@ fn form_only(text: &str) -> String {
         || "a value is not of its form".to_owned(),
         |kind| match *kind {
             "missing field" => text.to_owned(),
-            "unknown field" | "duplicate field" => text.split(", expected").next().unwrap_or(kind).to_owned(),
+            "unknown field" | "duplicate field" => {
+                let named = text.split(", expected").next().unwrap_or(kind);
+                escape(&shorten(named, NAMED)).into_owned()
+            }
             kind => kind.to_owned(),
         },
     )

@@ -241,8 +241,8 @@ pub trait Target: Send + Sync {
     /// If it can't be written.
     fn note(&self, entry: HistoryEntry, details: Value) -> Result<(), TargetError>;
     /// Writes what people told about a Source with its line of the log, whole or not at all. False, and nothing written, if
-    /// what the change was made on is no longer what is there. Once it is true, no apply of the Source commits that
-    /// hasn't seen it.
+    /// what the change was made on is no longer what is there, or the Source was removed. Once it is true, no apply of the
+    /// Source commits that hasn't seen it.
     ///
     /// # Errors
     /// If it can't be read or written.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, unreachable_pub)]
 
+mod again;
 mod ambiguous;
 mod annotations;
 mod catalogue;

@@ -17,7 +17,7 @@ const SPEC: &str = "  namespaces: [shop]\n  prune: true\n  permitInGit: [adopt-f
 const X: &str = "ConfigMap/shop/x";
 
 /// Commands that write what Sources own, each with the configuration that it is given.
-const ACTS: [(&str, &[&str]); 6] = [
+pub const ACTS: [(&str, &[&str]); 6] = [
     ("apply a", &["apply", "a", "--yes", "-f", "a.yaml"]),
     ("transfer to b", &["apply", "b", "--yes", "-f", "b.yaml"]),
     ("rename a", &["source", "rename", "a", "a2", "-f", "a.yaml"]),
@@ -31,18 +31,18 @@ fn config(name: &str, annotations: &str) -> String {
 }
 
 /// Everything of a target that counts, whatever apply brought it.
-type Shape = (BTreeSet<String>, BTreeSet<String>, BTreeSet<String>);
+pub type Shape = (BTreeSet<String>, BTreeSet<String>, BTreeSet<String>);
 
 /// Source a owns three objects and releases x to b, which declares it and hasn't applied that. `sound`: as it was
 /// applied; `restored`: one object of a's has a new UID.
-struct Stage {
-    lab: Lab,
+pub struct Stage {
+    pub lab: Lab,
     /// UIDs of objects that are there at the beginning; whatever comes later has any.
     uids: BTreeSet<String>,
 }
 
 impl Stage {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let lab = Lab::new();
         let (a, b) = (lab.repo("repo-a"), lab.repo("repo-b"));
         for name in ["one", "two"] {
@@ -76,30 +76,30 @@ impl Stage {
         stage
     }
 
-    fn keep(&self, name: &str) {
+    pub fn keep(&self, name: &str) {
         copy_folder(&self.lab.path().join(".holdfast"), &self.lab.path().join("kept").join(name));
     }
 
-    fn reset(&self, name: &str) {
+    pub fn reset(&self, name: &str) {
         replace_folder(&self.lab.path().join("kept").join(name), &self.lab.path().join(".holdfast"));
     }
 
-    fn command(&self, act: usize) -> Command {
+    pub fn command(&self, act: usize) -> Command {
         self.lab.command(ACTS[act].1)
     }
 
-    fn run(&self, act: usize) -> Said {
+    pub fn run(&self, act: usize) -> Said {
         self.lab.run(ACTS[act].1)
     }
 
-    fn shape(&self) -> Shape {
+    pub fn shape(&self) -> Shape {
         let copy = tempfile::tempdir().unwrap();
         copy_folder(&self.lab.path().join(".holdfast"), copy.path());
         shape(&copy.path().join("control-plane.db"), &self.uids)
     }
 
     /// Where each act begins: a rebuild needs something to take back.
-    fn start(acts: &[usize]) -> &'static str {
+    pub fn start(acts: &[usize]) -> &'static str {
         if acts.contains(&5) { "restored" } else { "sound" }
     }
 }
@@ -133,7 +133,7 @@ fn shape(database: &Path, uids: &BTreeSet<String>) -> Shape {
 
 /// Every live object has at most one owner, and no row is of a removed Source.
 #[track_caller]
-fn is_sound(shape: &Shape, when: &str) {
+pub fn is_sound(shape: &Shape, when: &str) {
     let mut uids = BTreeSet::new();
     for row in &shape.1 {
         let object = row.split_once(' ').unwrap().1.to_owned();

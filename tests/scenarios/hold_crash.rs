@@ -10,14 +10,14 @@ use crate::lab::{Lab, Repo, Said};
 
 const SPEC: &str = "  namespaces: [shop]\n  clusterKinds: [Namespace]";
 
-struct Shop {
-    lab: Lab,
+pub struct Shop {
+    pub lab: Lab,
     repo: Repo,
     commits: u32,
 }
 
 impl Shop {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let lab = Lab::new();
         let repo = lab.repo("repo");
         repo.write("namespace.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n");
@@ -29,7 +29,7 @@ impl Shop {
     }
 
     /// The next commit; its value.
-    fn commit(&mut self) -> String {
+    pub fn commit(&mut self) -> String {
         self.commits += 1;
         let value = self.commits.to_string();
         let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\ndata: {v: \"VALUE\"}\n";
@@ -38,12 +38,12 @@ impl Shop {
         value
     }
 
-    fn value(&self) -> String {
+    pub fn value(&self) -> String {
         self.lab.live("ConfigMap/shop/a").unwrap()["data"]["v"].as_str().unwrap().to_owned()
     }
 
     /// Operations of the log, oldest first.
-    fn operations(&self) -> Vec<String> {
+    pub fn operations(&self) -> Vec<String> {
         let history = self.lab.run(&["history", "--limit", "10000", "-o", "json"]).ok().json();
         let mut all: Vec<String> = history["entries"]
             .as_array()
@@ -56,7 +56,7 @@ impl Shop {
     }
 
     /// Whether it is paused and pinned, as the store has it.
-    fn held(&self) -> (bool, bool) {
+    pub fn held(&self) -> (bool, bool) {
         let conn = rusqlite::Connection::open(self.lab.database()).unwrap();
         let found = conn.query_row("SELECT controls FROM control", (), |row| row.get::<_, String>(0));
         let controls: Value = found.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap());
@@ -65,7 +65,7 @@ impl Shop {
 }
 
 /// What the log says must be so.
-fn by_log(operations: &[String]) -> (bool, bool) {
+pub fn by_log(operations: &[String]) -> (bool, bool) {
     let last = |on: &str, off: &str| {
         operations.iter().rev().find(|operation| *operation == on || *operation == off).is_some_and(|last| last == on)
     };
@@ -77,6 +77,8 @@ const RESUME: &[&str] = &["source", "resume", "shop", "--revert"];
 const PIN: &[&str] = &["source", "pin", "shop", "--reason", "hold"];
 const UNPIN: &[&str] = &["source", "unpin", "shop"];
 const RETRY: &[&str] = &["source", "retry", "shop"];
+/// What people say of a Source.
+pub const ALL: [&[&str]; 5] = [PAUSE, PIN, RETRY, UNPIN, RESUME];
 const APPLY: &[&str] = &["apply", "--yes", "shop"];
 const RUN: &[&str] = &["run", "--once"];
 
@@ -85,7 +87,7 @@ fn a_pause_or_pin_that_dies_anywhere_is_there_with_its_line_of_the_log_or_not_at
     let mut shop = Shop::new();
     let mut died = 0;
     for point in failpoints(&shop.lab) {
-        for command in [PAUSE, PIN, RETRY, UNPIN, RESUME] {
+        for command in ALL {
             // Something to pin to another commit than the newest.
             shop.commit();
             let said = Said::of(shop.lab.command(command).env("HOLDFAST_FAILPOINT", &point).output().unwrap());

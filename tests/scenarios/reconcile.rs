@@ -60,11 +60,11 @@ fn value(lab: &Lab, name: &str) -> Option<String> {
     Some(lab.live(&format!("ConfigMap/shop/{name}"))?["data"]["v"].as_str().unwrap().to_owned())
 }
 
-fn lines(said: &Said) -> Vec<Value> {
+pub fn lines(said: &Said) -> Vec<Value> {
     said.stderr.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-fn events<'l>(lines: &'l [Value], event: &str) -> Vec<&'l Value> {
+pub fn events<'l>(lines: &'l [Value], event: &str) -> Vec<&'l Value> {
     lines.iter().filter(|line| line["event"] == event).collect()
 }
 
@@ -312,13 +312,13 @@ fn a_failing_source_holds_up_no_other() {
 }
 
 /// A running loop that is ended by its process ID.
-struct Running {
+pub struct Running {
     child: Child,
     lines: std::sync::mpsc::Receiver<Value>,
 }
 
 impl Running {
-    fn start(lab: &Lab, args: &[&str]) -> Self {
+    pub fn start(lab: &Lab, args: &[&str]) -> Self {
         let mut all = vec!["run", "--log-format", "json"];
         all.extend(args);
         let mut child = lab.command(&all).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
@@ -334,7 +334,7 @@ impl Running {
 
     /// Waits for a line.
     #[track_caller]
-    fn until(&self, event: &str) -> Value {
+    pub fn until(&self, event: &str) -> Value {
         let mut seen = Vec::new();
         loop {
             match self.lines.recv_timeout(Duration::from_secs(60)) {
@@ -346,7 +346,7 @@ impl Running {
     }
 
     #[track_caller]
-    fn stop(mut self) -> i32 {
+    pub fn stop(mut self) -> i32 {
         signal(&self.child, "TERM");
         let begun = Instant::now();
         let status = self.child.wait().unwrap();

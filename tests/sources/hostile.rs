@@ -34,18 +34,22 @@ fn tree(repo: &Repo, entries: &[(&str, &[u8], &str)]) {
 }
 
 #[test]
-fn names_that_could_be_taken_for_paths_and_entries_there_twice_are_refused() {
+fn entries_that_git_and_others_could_take_for_different_things_are_refused() {
     let repo = Repo::new();
     repo.write("a.yaml", "a");
     repo.commit("one");
     let blob = repo.git(&["rev-parse", "HEAD:a.yaml"]);
     let empty = repo.git(&["mktree"]);
-    let cases: [&[(&str, &[u8], &str)]; 5] = [
+    let cases: [&[(&str, &[u8], &str)]; 8] = [
         &[("100644", b"../evil.yaml", &blob)],
         &[("40000", b"..", &empty)],
         &[("100644", b".", &blob)],
         &[("100644", b"a.yaml", &blob), ("100644", b"a.yaml", &blob)],
         &[("100644", b"b.yaml", &blob), ("100644", b"a.yaml", &blob)],
+        // A folder, a submodule and a link to git.
+        &[("40755", b"d", &empty)],
+        &[("0", b"d", &empty)],
+        &[("120777", b"a.yaml", &blob)],
     ];
     for entries in cases {
         tree(&repo, entries);

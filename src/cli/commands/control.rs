@@ -136,6 +136,7 @@ pub(crate) fn retry(named: &Named, global: &Global, env: &Env, output: &Output) 
             );
             return held.say(&text, &held.controls()?);
         }
+        held.is_still_there()?;
     }
     Err(busy().into())
 }
@@ -226,8 +227,19 @@ impl<'a> Held<'a> {
             if self.session.target().control(write)? {
                 return Ok(becomes);
             }
+            self.is_still_there()?;
         }
         Err(busy().into())
+    }
+
+    /// Refuses what is said of a Source that somebody removed meanwhile: nobody would heed it.
+    fn is_still_there(&self) -> Result<(), Stop> {
+        let known = self.session.target().reader()?.sources()?;
+        if known.iter().any(|record| record.id == self.id && record.removed_at.is_some()) {
+            let text = format!("Source {} was removed meanwhile; nothing was written", self.name);
+            return Err(Failure::refused(text).into());
+        }
+        Ok(())
     }
 
     fn say(&self, text: &str, controls: &Controls) -> Result<Exit, Stop> {

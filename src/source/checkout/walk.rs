@@ -15,6 +15,9 @@ use super::{CheckoutError, TreeFile, is_counted};
 pub(super) const FOLDER: i32 = 0o040_000;
 pub(super) const LINK: i32 = 0o120_000;
 pub(super) const SUBMODULE: i32 = 0o160_000;
+const FILE: i32 = 0o100_000;
+/// The bits of a mode that say what it is.
+const KIND: i32 = 0o170_000;
 
 /// What has been found so far.
 pub(super) struct Walk<'a> {
@@ -71,6 +74,7 @@ impl<'a> Walk<'a> {
                 let entry = tree.get_name_bytes(part).ok_or_else(missing)?;
                 (entry.filemode_raw(), entry.id())
             };
+            judge_mode(mode).map_err(|text| CheckoutError::Malformed { path: here.clone(), text })?;
             here = here.join(part);
             match mode {
                 FOLDER => tree = self.tree(id, &here)?,
@@ -104,7 +108,9 @@ impl<'a> Walk<'a> {
                 return Err(CheckoutError::Limit { what: "too many files", limit, path: path.clone() });
             }
             let (name, mode) = (entry.name_bytes(), entry.filemode_raw());
-            judge_name(name, mode, &mut last).map_err(|text| CheckoutError::Malformed { path: path.clone(), text })?;
+            let malformed = |text| CheckoutError::Malformed { path: path.clone(), text };
+            judge_mode(mode).map_err(malformed)?;
+            judge_name(name, mode, &mut last).map_err(malformed)?;
             match mode {
                 FOLDER => {
                     let below = path.join(name);
@@ -151,6 +157,16 @@ impl<'a> Walk<'a> {
         let text = format!("the symbolic link {} {text}", escape(&path.to_string()));
         self.faults.push(Fault::new(rule, text).at(At::file(path)));
         Ok(())
+    }
+}
+
+/// Refuses what git itself never writes: an entry with bits that make it a folder or a submodule to git and a file to
+/// others. Taken for a file, a folder's manifests would be gone.
+fn judge_mode(mode: i32) -> Result<(), &'static str> {
+    match mode {
+        FOLDER | LINK | SUBMODULE => Ok(()),
+        _ if mode & KIND == FILE => Ok(()),
+        _ => Err("an entry is neither a file, a folder, a link nor a submodule"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The YAML of a configuration as a tree in which every node has its place.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use libyaml_safer::{Event, EventData, Mark, Parser, ScalarStyle};
 
@@ -15,7 +16,7 @@ const MAX_DEPTH: usize = 32;
 const MAX_NODES: usize = 100_000;
 
 /// A place in the file, from 1.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) line: u32,
     pub(super) column: u32,
@@ -83,7 +84,14 @@ pub(super) fn read(text: &str, report: &mut Report) -> Vec<Node> {
     let mut bytes = text.as_bytes();
     let mut parser = Parser::new();
     parser.set_input_string(&mut bytes);
-    let mut reader = Reader { parser, report, anchors: HashMap::new(), nodes: 0 };
+    let mut reader = Reader {
+        parser,
+        report,
+        anchors: HashMap::new(),
+        nodes: 0,
+        end: end(text),
+        last: Place { line: 1, column: 1 },
+    };
     let mut documents = Vec::new();
     loop {
         reader.report.document = documents.len();
@@ -103,6 +111,19 @@ struct Reader<'a, R> {
     report: &'a mut Report,
     anchors: HashMap<String, Node>,
     nodes: usize,
+    /// What is wrong at the end the parser puts on a line after it: it is told here.
+    end: Place,
+    /// Where the last event begins.
+    last: Place,
+}
+
+/// Where a text ends, in lines as YAML 1.1 has them.
+fn end(text: &str) -> Place {
+    let breaks = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
+    let one = |count: usize| u32::try_from(count + 1).unwrap_or(u32::MAX);
+    let crlf = text.matches("\r\n").count();
+    let last = text.rsplit(breaks).next().unwrap_or_default();
+    Place { line: one(text.matches(breaks).count() - crlf), column: one(last.chars().count()) }
 }
 
 fn place(mark: Mark) -> Place {
@@ -112,14 +133,20 @@ fn place(mark: Mark) -> Place {
 
 impl<R: std::io::BufRead> Reader<'_, R> {
     fn event(&mut self) -> Result<Event, Stop> {
-        self.parser.parse().map_err(|error| {
-            let place = place(error.problem_mark().unwrap_or_default());
+        // It panics on a few malformed texts (a tag right before a comma). Nothing is read after a stop.
+        let parsed = catch_unwind(AssertUnwindSafe(|| self.parser.parse()));
+        let parsed =
+            parsed.map_err(|_| self.stop(rules::YAML_SYNTAX, self.last, "the YAML after this can't be read"))?;
+        let event = parsed.map_err(|error| {
+            let place = place(error.problem_mark().unwrap_or_default()).min(self.end);
             let text = match error.context() {
                 Some(context) => format!("{}, {context}", error.problem()),
                 None => error.problem().to_owned(),
             };
             self.stop(rules::YAML_SYNTAX, place, text)
-        })
+        })?;
+        self.last = place(event.start_mark).min(self.end);
+        Ok(event)
     }
 
     fn stop(&self, rule: crate::base::fault::RuleId, place: Place, text: impl Into<String>) -> Stop {

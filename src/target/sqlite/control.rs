@@ -53,6 +53,10 @@ impl View {
         }
     }
 
+    fn is_removed(&self, source: &SourceId) -> Result<bool, TargetError> {
+        Ok(self.source_record(source)?.is_some_and(|(_, record)| record.removed_at.is_some()))
+    }
+
     fn keep<T: Serialize>(&self, kept: Kept, source: &SourceId, value: &T) -> Result<(), TargetError> {
         let text = self.written(value)?;
         let mut statement = self.conn.prepare_cached(kept.put()).map_err(|e| self.name.writing(e))?;
@@ -71,7 +75,7 @@ pub(super) fn note_loop(target: &Embedded, write: LoopWrite) -> Result<bool, Tar
     swap(target, Kept::Loop, &source, [was, becomes], entry)
 }
 
-/// Writes what a Source's becomes where it still is what it was; whether it was.
+/// Writes what a Source's becomes where it still is what it was; whether it was. A Source that was removed meanwhile is not.
 fn swap<T: Serialize + DeserializeOwned + Default + PartialEq>(
     target: &Embedded,
     kept: Kept,
@@ -82,7 +86,7 @@ fn swap<T: Serialize + DeserializeOwned + Default + PartialEq>(
     failpoint::hit(failpoint::BEFORE_BEGIN);
     let view = target.begin(target.wait)?;
     failpoint::hit(failpoint::AFTER_BEGIN);
-    if view.kept::<T>(kept, source)? != was {
+    if view.is_removed(source)? || view.kept::<T>(kept, source)? != was {
         return Ok(false);
     }
     failpoint::hit(failpoint::AFTER_CHECKS);

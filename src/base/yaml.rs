@@ -92,8 +92,8 @@ pub(crate) fn after_dash(value: &Value, indent: usize, out: &mut String) {
 pub(crate) fn write_key(key: &str, out: &mut String) {
     let mut text = String::new();
     scalar(key, &mut text);
-    // A simple key may have 1,024 characters at most.
-    if text.chars().count() > 1000 {
+    // A simple key may have 1,024 characters at most, and there are readers that count bytes.
+    if text.len() > 1000 {
         out.push_str("? ");
         out.push_str(&text);
         out.push('\n');

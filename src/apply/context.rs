@@ -1,32 +1,15 @@
 //! What every command of the engine is given: nothing here reads the environment.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::base::clock::Clock;
+use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
 use crate::manifest;
 use crate::source::limits;
 use crate::source::mirror::{Credentials, Mirror, MirrorError, Ssh};
 use crate::source::spec::SourceSpec;
 use crate::target::Target;
-
-/// Asks to stop; looked at before anything is written.
-#[derive(Debug, Default)]
-pub struct Interrupt(Arc<AtomicBool>);
-
-impl Interrupt {
-    /// One that a signal handler, or whoever else holds the flag, raises.
-    pub fn on(flag: Arc<AtomicBool>) -> Self {
-        Self(flag)
-    }
-
-    /// Whether somebody asked.
-    pub fn is_raised(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
-    }
-}
 
 /// The surroundings of a command.
 #[derive(Clone, Copy)]

@@ -6,6 +6,7 @@
 
 mod context;
 mod emergencies;
+mod gates;
 mod held;
 mod known;
 mod observe;
@@ -18,7 +19,8 @@ mod rename;
 mod rules;
 mod transaction;
 
-pub use context::{Context, Interrupt};
+pub use crate::base::interrupt::Interrupt;
+pub use context::Context;
 pub use emergencies::emergencies;
 pub use held::Hold;
 pub use known::known_commit;

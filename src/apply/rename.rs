@@ -49,6 +49,8 @@ pub fn rename(
             plan: None,
             single_use: false,
             writes: Vec::new(),
+            gates: Vec::new(),
+            interrupt: context.interrupt.clone(),
             sources: vec![commit],
             receipt,
         }

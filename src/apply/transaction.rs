@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use super::context::Context;
+use super::gates::{Written, gates};
 use super::held::{Hold, held, holds};
 use super::prepare::{Prepared, source_id};
 use super::receipt::{Receipt, receipt};
@@ -16,6 +17,7 @@ use crate::admission::Rejection;
 use crate::base::clock::Moment;
 use crate::base::fault::Fault;
 use crate::base::ids::{ApplyId, CommitId, PlanId, SourceId};
+use crate::base::interrupt::Interrupt;
 use crate::base::progress::{Counter, Stage};
 use crate::base::resource::ResourceId;
 use crate::inventory::{OwnerMark, Released, SourceRecord};
@@ -219,7 +221,11 @@ impl Early {
         ids.extend(made.givers().into_iter().map(|at| made.outside[at].id.clone()));
         ids.sort();
         let revision = made.revision.clone();
-        Ok(Self { ids, revision, batch: batch(document, made, reviewed, options, context.clock.now()) })
+        Ok(Self {
+            ids,
+            revision,
+            batch: batch(document, made, reviewed, options, (context.clock.now(), context.interrupt)),
+        })
     }
 }
 
@@ -330,7 +336,13 @@ fn unmerged(plan: &PlanDocument, options: &ApplyOptions) -> Vec<Fault> {
 
 /// Everything of the apply. It bears the name of the plan that was reviewed: the report of the one that was made anew, and
 /// with it the name, may differ, and the reviewed one is used up.
-fn batch(document: &PlanDocument, made: Made, reviewed: &PlanId, options: &ApplyOptions, at: Moment) -> Batch {
+fn batch(
+    document: &PlanDocument,
+    made: Made,
+    reviewed: &PlanId,
+    options: &ApplyOptions,
+    (at, interrupt): (Moment, &Interrupt),
+) -> Batch {
     let gives = made.givers();
     let operation = operation(&made);
     let Made { steps, moved_rows, ended_rows, sources, outside, .. } = made;
@@ -361,11 +373,14 @@ fn batch(document: &PlanDocument, made: Made, reviewed: &PlanId, options: &Apply
         rows(&id, row, &mut commits[source], &options.apply, at);
         intents.push((id, intent, source));
     }
+    let patience: Vec<Duration> = intents.iter().map(|(_, _, source)| sources[*source].health_timeout).collect();
     let writes: Vec<Option<Write>> = intents
         .into_par_iter()
         .with_min_len(64)
         .map(|(id, intent, source)| write(id, intent, &sources[source], &options.apply))
         .collect();
+    let written = document.changes.iter().zip(&writes).zip(patience);
+    let gates = gates(written.filter_map(|((change, write), time)| Some(Written::of(change, write.as_ref()?, time))));
     let unmerged = document.sources.iter().any(|s| s.preview);
     let mut receipt =
         receipt(document, reviewed, &options.apply, &options.actor, at, unmerged, options.reason.as_deref());
@@ -380,6 +395,8 @@ fn batch(document: &PlanDocument, made: Made, reviewed: &PlanId, options: &Apply
         plan: Some(reviewed.clone()),
         single_use: options.single_use,
         writes: writes.into_iter().flatten().collect(),
+        gates,
+        interrupt: interrupt.clone(),
         sources: commits,
         receipt,
     }

@@ -20,12 +20,14 @@ pub const NAMES: [&str; 11] = [
 ];
 
 /// The places that only an apply behind a journal meets.
-pub const JOURNALED: [&str; 5] = [JOURNAL_OPENED, JOURNAL_WRITTEN, BEFORE_UNDO, AFTER_UNDO, JOURNAL_CLOSED];
+pub const JOURNALED: [&str; 6] = [JOURNAL_OPENED, JOURNAL_WRITTEN, WAITING, BEFORE_UNDO, AFTER_UNDO, JOURNAL_CLOSED];
 
 /// The journal has a head and no body.
 pub const JOURNAL_OPENED: &str = "journal-opened";
 /// The journal is written; the first object comes next.
 pub const JOURNAL_WRITTEN: &str = "journal-written";
+/// Before it waits for the health of what it wrote.
+pub const WAITING: &str = "waiting";
 /// Something failed, and the undo begins.
 pub const BEFORE_UNDO: &str = "before-undo";
 /// After each object that is taken back.

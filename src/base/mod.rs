@@ -9,6 +9,7 @@ pub mod digest;
 pub mod failpoint;
 pub mod fault;
 pub mod ids;
+pub mod interrupt;
 pub mod json;
 pub mod path;
 pub mod pointer;

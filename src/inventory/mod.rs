@@ -16,6 +16,6 @@ pub use log::{LogLine, MOST_FIELDS};
 pub use loop_record::{LoopRecord, LoopRefusal, LoopWaiting};
 pub use mark::{BadMark, OWNER_ANNOTATION, OwnerMark};
 pub use record::{Binding, FormerName, SourceRecord, present};
-pub use row::{Inventory, Permissions, PrunePermission, Released, Row};
+pub use row::{Answer, Inventory, Permissions, PrunePermission, Released, Row};
 pub use seen::seen_digest;
 pub use warrant::{LiveIdentity, Mismatch, PruneWarrant};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::base::clock::Moment;
 use crate::base::ids::{ApplyId, CommitId, Digest, ObjectUid, SourceId, SourceName};
@@ -32,6 +33,17 @@ pub struct Permissions {
     /// The Source that it was released to before it left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release_to: Option<SourceName>,
+}
+
+/// A field that the target made something else of than was declared: a default inside a list that is one value, or the
+/// word of a webhook. Never of a sensitive field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Where, in the object as the target answered.
+    pub path: Pointer,
+    /// What stands there; `None` where it left something out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
 }
 
 /// One object that a Source owns.
@@ -69,6 +81,9 @@ pub struct Row {
     /// Permissions that the manifest gave.
     #[serde(default)]
     pub permissions: Permissions,
+    /// Where the target answered something else than was declared; while that stands, it is no drift.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Answer>,
 }
 
 impl Row {
@@ -90,6 +105,7 @@ impl Row {
             left_alone,
             sensitive,
             permissions,
+            answers: _,
         } = self;
         (id, uid, api_version, file, line, wave)
             == (&other.id, &other.uid, &other.api_version, &other.file, &other.line, &other.wave)

@@ -1,6 +1,7 @@
 //! The last two states of a plan: admitted, and sealed under its PlanId.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::change::{Boxed, Change, Giver, Intent, RowChange, Unchanged};
 use super::document::{
@@ -70,6 +71,8 @@ pub(crate) struct SealedSource {
     pub(crate) rises: bool,
     /// The names that it had before.
     pub(crate) former_names: Vec<FormerName>,
+    /// How long what it changed may take to become healthy; zero doesn't wait.
+    pub(crate) health_timeout: Duration,
 }
 
 /// A finished plan that breaks a promise: a fault of Holdfast's own. Nothing was written.
@@ -213,5 +216,6 @@ fn sealed_source(input: &SourceInput<'_>, rises: bool) -> SealedSource {
         serial: input.inventory.serial,
         rises,
         former_names: input.record.map(|record| record.former_names.clone()).unwrap_or_default(),
+        health_timeout: input.spec.health_timeout,
     }
 }

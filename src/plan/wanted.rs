@@ -17,7 +17,7 @@ use crate::base::fault::{Fault, RuleId, Warning};
 use crate::base::ids::{Digest, Manager, ObjectUid};
 use crate::base::pointer::Pointer;
 use crate::base::sensitive;
-use crate::inventory::{OWNER_ANNOTATION, Permissions, Row, seen_digest};
+use crate::inventory::{Answer, OWNER_ANNOTATION, Permissions, Row, seen_digest};
 use crate::merge::{self, FieldSet};
 use crate::target::{Head, Live};
 
@@ -245,7 +245,8 @@ impl<'a> Beside<'a, '_> {
         let ask = merge::Ask { declared_before: counted_before.as_ref(), left_alone: &pointers, ..ask };
         let outcome = match merge::merge(&ask) {
             Ok(mut outcome) => {
-                if matches!(claim, Claim::Ours) && row.is_some_and(|row| row.declared == *checked.digest()) {
+                if let (Claim::Ours, Some(row)) = (&claim, same_declared(row, checked)) {
+                    outcome.changes.retain(|change| !is_answer(change, &row.answers));
                     outcome.changes = unanswered(outcome.changes, checked, &live.object, &manager);
                 }
                 outcome
@@ -344,8 +345,19 @@ impl<'a> Beside<'a, '_> {
             fields: alone.counted.map_or_else(|| checked.shared_fields(), Into::into),
             sensitive: checked.sensitive().to_vec(),
             permissions: Permissions { prune: checked.wants().prune, release_to: checked.wants().release_to.clone() },
+            answers: same_declared(before, checked).map(|row| row.answers.clone()).unwrap_or_default(),
         }
     }
+}
+
+/// The row, if the same was declared when it was written.
+fn same_declared<'r>(row: Option<&'r Row>, checked: &Checked) -> Option<&'r Row> {
+    row.filter(|row| row.declared == *checked.digest())
+}
+
+/// Whether what stands at a field is what the target made of the same declaration at the last apply.
+fn is_answer(change: &merge::FieldChange, answers: &[Answer]) -> bool {
+    answers.iter().any(|answer| answer.path == change.before_path && answer.value == change.before)
 }
 
 /// The changes without those at fields that we hold and that are declared as at the last apply: what stands there is what

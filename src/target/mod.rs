@@ -4,6 +4,7 @@
 //! writes. Planning, status, drift and diff are never given a Writer.
 
 mod error;
+mod gate;
 pub mod kubernetes;
 mod paths;
 mod port;
@@ -12,6 +13,7 @@ mod write;
 
 pub use crate::inventory::LogLine;
 pub use error::TargetError;
+pub use gate::{Gate, Passing, UNHEALTHY, Wait};
 pub use port::{
     Atomicity, Contents, ControlWrite, DryRunner, Head, History, HistoryEntry, Live, LoopWrite, Reader, Target,
     TargetKind, Writer,

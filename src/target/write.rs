@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::gate::Gate;
 use crate::base::clock::Moment;
 use crate::base::ids::{ApplyId, ObjectUid, PlanId, SourceId};
+use crate::base::interrupt::Interrupt;
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 use crate::inventory::{PruneWarrant, Released, Row, SourceRecord};
@@ -134,6 +136,10 @@ pub struct Batch {
     pub single_use: bool,
     /// The writes, in the plan's order.
     pub writes: Vec<Write>,
+    /// Where it waits for the health of what it wrote, in the order of the writes.
+    pub gates: Vec<Gate>,
+    /// Raised while it waits, all is taken back.
+    pub interrupt: Interrupt,
     /// The Sources' records and rows.
     pub sources: Vec<SourceCommit>,
     /// The receipt, as it is stored and printed. In its list `changes` the writer fills in `uid` and `version` of each
@@ -148,6 +154,13 @@ pub struct Staged {
     pub(crate) batch: Batch,
     /// The adapter's own, made by its `stage` and understood by its writer.
     pub(crate) work: Option<Box<dyn Any + Send>>,
+}
+
+impl Staged {
+    /// What is to be written.
+    pub fn batch(&self) -> &Batch {
+        &self.batch
+    }
 }
 
 impl From<Batch> for Staged {

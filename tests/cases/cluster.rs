@@ -55,6 +55,17 @@ fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value[key].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
+/// Whether all that differs in an object was written by the cluster's own controllers.
+pub(crate) fn is_controllers_work(before: &Value, now: &Value) -> bool {
+    let entries = |object: &Value| list(&object["metadata"], "managedFields").to_vec();
+    let (before, now) = (entries(before), entries(now));
+    let differing = || {
+        let gone = before.iter().filter(|entry| !now.contains(entry));
+        gone.chain(now.iter().filter(|entry| !before.contains(entry)))
+    };
+    differing().next().is_some() && differing().all(|entry| entry["manager"] == "kube-controller-manager")
+}
+
 impl Cluster {
     /// Starts one; `None` where there can be none.
     pub(crate) fn start() -> Option<Self> {
@@ -212,7 +223,6 @@ impl Cluster {
                 item["kind"] = served.kind.as_str().into();
                 item.as_object_mut().map(|map| map.remove("status"));
                 if let Some(metadata) = item["metadata"].as_object_mut() {
-                    metadata.remove("managedFields");
                     metadata.remove("resourceVersion");
                 }
                 items.push(item);
@@ -236,21 +246,52 @@ impl Cluster {
     pub(crate) fn empty(&self) {
         let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0});
         let made: Vec<String> = self.cluster_scoped().into_iter().filter(|url| !self.built_in.contains(url)).collect();
+        let namespaces: Vec<&str> = made.iter().filter_map(|url| url.strip_prefix("/api/v1/namespaces/")).collect();
         // What judges writes goes first.
         let is_webhook = |url: &&String| url.contains("admissionregistration");
-        for url in made.iter().filter(is_webhook).chain(made.iter().filter(|url| !is_webhook(url))) {
-            let namespace = url.strip_prefix("/api/v1/namespaces/");
-            if let Some(namespace) = namespace {
-                for served in self.kinds().iter().filter(|s| s.namespaced && s.can("deletecollection")) {
-                    self.ask(Method::DELETE, &served.collection(namespace), Some(&options));
-                }
-            }
+        for url in made.iter().filter(is_webhook).chain(made.iter().filter(|url| url.contains("/namespaces/"))) {
             self.ask(Method::DELETE, url, Some(&options));
-            if let Some(namespace) = namespace {
-                let bare = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}, "spec": {"finalizers": []}});
-                self.ask(Method::PUT, &format!("{url}/finalize"), Some(&bare));
+        }
+        let kinds: Vec<Served> =
+            self.kinds().into_iter().filter(|s| s.namespaced && s.can("deletecollection")).collect();
+        for namespace in &namespaces {
+            for served in &kinds {
+                self.ask(Method::DELETE, &served.collection(namespace), Some(&options));
             }
         }
+        // A Namespace that is let go too early leaves in the store what is still in it.
+        let mut looks = 0;
+        self.hand.until("the Namespaces are empty", || {
+            looks += 1;
+            let left: Vec<String> = kinds.iter().flat_map(|served| self.left(served, &namespaces)).collect();
+            if looks > 20 {
+                let free = json!({"metadata": {"finalizers": null}});
+                left.iter().for_each(|url| {
+                    self.hand.ask(Method::PATCH, url, "application/merge-patch+json", Some(&free));
+                });
+            }
+            left.is_empty()
+        });
+        for namespace in &namespaces {
+            let bare = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}, "spec": {"finalizers": []}});
+            self.ask(Method::PUT, &format!("/api/v1/namespaces/{namespace}/finalize"), Some(&bare));
+        }
+        for url in made.iter().filter(|url| !is_webhook(url) && !url.contains("/namespaces/")) {
+            self.ask(Method::DELETE, url, Some(&options));
+        }
         self.hand.until("the cluster is empty", || self.cluster_scoped().iter().all(|url| self.built_in.contains(url)));
+    }
+
+    /// The URLs of what is left of a kind in these Namespaces.
+    fn left(&self, served: &Served, namespaces: &[&str]) -> Vec<String> {
+        if namespaces.is_empty() || matches!(served.kind.as_str(), "Event" | "Lease" | "EndpointSlice" | "Endpoints") {
+            return Vec::new();
+        }
+        let (_, found) = self.ask(Method::GET, &served.collection(""), None);
+        let place = |item: &Value| {
+            let (namespace, name) = (text(item, "/metadata/namespace"), text(item, "/metadata/name"));
+            namespaces.contains(&namespace).then(|| format!("{}/{name}", served.collection(namespace)))
+        };
+        list(&found, "items").iter().filter_map(place).collect()
     }
 }

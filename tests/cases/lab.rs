@@ -20,6 +20,8 @@ pub(crate) struct Lab {
     cluster: Option<Cluster>,
     /// The seed of all that is random.
     pub(crate) seed: u64,
+    /// How often a case is performed at most.
+    pub(crate) most: usize,
 }
 
 /// A folder with an `expected.json`.
@@ -56,7 +58,7 @@ impl Lab {
     /// A laboratory for a binary; `mkrepo` turns case folders into repositories.
     pub(crate) fn new(binary: PathBuf, mkrepo: PathBuf, seed: u64, cluster: Option<Cluster>) -> std::io::Result<Self> {
         let scratch = tempfile::Builder::new().prefix("holdfast-cases-").tempdir()?;
-        Ok(Self { binary, mkrepo, scratch, known: Mutex::new(BTreeMap::new()), cluster, seed })
+        Ok(Self { binary, mkrepo, scratch, known: Mutex::new(BTreeMap::new()), cluster, seed, most: usize::MAX })
     }
 
     /// The cluster that is the target; `None` where the embedded control plane is.

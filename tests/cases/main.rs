@@ -1,7 +1,7 @@
 //! Performs the trial cases against the built binary, by its command line alone.
 //!
 //! `HOLDFAST_CASES` is a folder whose folders with an `expected.json` are cases (default: `tests/cases-data`),
-//! `HOLDFAST_CASES_TARGET` is `embedded` (default) or `kubernetes`. Words on the command line choose cases by part of
+//! `HOLDFAST_CASES_TARGET` is `embedded` (default) or `kubernetes`. `HOLDFAST_CASES_REPEAT` is how often one is repeated at most. Words on the command line choose cases by part of
 //! their name. Prints `case NAME: passed|failed: STEP: WHY|skipped: WHY`, and last `cases: N passed, N failed, N skipped`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a test program with its own report")]
@@ -86,8 +86,12 @@ fn run() -> Result<bool, String> {
     let cluster = if on_cluster { cluster::Cluster::start() } else { None };
     let skip =
         (on_cluster && cluster.is_none()).then_some("no API server: neither KUBEBUILDER_ASSETS nor Go to build one");
-    let lab = Lab::new(PathBuf::from(env!("CARGO_BIN_EXE_holdfast")), mkrepo, seed, cluster)
+    let mut lab = Lab::new(PathBuf::from(env!("CARGO_BIN_EXE_holdfast")), mkrepo, seed, cluster)
         .map_err(|error| format!("no temporary folder: {error}"))?;
+    if let Some(text) = setting("HOLDFAST_CASES_REPEAT") {
+        let most = text.parse().ok().filter(|most| *most > 0);
+        lab.most = most.ok_or_else(|| format!("HOLDFAST_CASES_REPEAT is {text:?}; it is a number"))?;
+    }
     let verdicts = all(&lab, &folders, skip);
     let count = |wanted: fn(&Verdict) -> bool| verdicts.iter().filter(|verdict| wanted(verdict)).count();
     let passed = count(|verdict| matches!(verdict, Verdict::Passed));

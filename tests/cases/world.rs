@@ -204,6 +204,10 @@ impl<'a> World<'a> {
             let mut body = serde_json::to_value(&spec).map_err(|error| error.to_string())?;
             body["repository"] = json!(self.repository_of(source)?.path());
             body["ref"] = json!("main");
+            if self.lab.cluster().is_some() {
+                // Nothing runs the Pods, so that no workload becomes healthy.
+                body["healthTimeout"] = json!("0s");
+            }
             documents.push(json!({
                 "apiVersion": "holdfast.dev/v1", "kind": "Source", "metadata": {"name": source}, "spec": body,
             }));

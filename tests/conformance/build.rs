@@ -101,6 +101,7 @@ impl Shop {
             left_alone: false,
             sensitive: Vec::new(),
             permissions: Permissions::default(),
+            answers: Vec::new(),
         }
     }
 
@@ -138,6 +139,8 @@ impl Shop {
             plan: Some(plan),
             single_use: true,
             writes: Vec::new(),
+            gates: Vec::new(),
+            interrupt: holdfast::base::interrupt::Interrupt::default(),
             sources: vec![commit],
             receipt: json!({"changes": []}),
         }

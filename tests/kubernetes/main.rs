@@ -16,6 +16,7 @@ mod hand;
 mod lab;
 mod place;
 mod planning;
+mod waves;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,20 @@ use libtest_mimic::{Arguments, Completion, Trial};
 pub fn on_cluster(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
     Trial::ignorable_test(name, move || match control_plane::missing() {
         Some(why) => Ok(Completion::ignored_with(why)),
+        None => {
+            test();
+            Ok(Completion::Completed)
+        }
+    })
+}
+
+/// A test that needs controllers too, which are not among envtest's own programs.
+pub fn on_controllers(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::ignorable_test(name, move || match control_plane::missing() {
+        Some(why) => Ok(Completion::ignored_with(why)),
+        None if !control_plane::shared().has_controllers => {
+            Ok(Completion::ignored_with("no kube-controller-manager beside the API server"))
+        }
         None => {
             test();
             Ok(Completion::Completed)
@@ -42,7 +57,7 @@ pub fn anywhere(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = [planning::trials(), applying::trials(), commands::trials(), conforming::trials()]
+    let trials = [planning::trials(), applying::trials(), commands::trials(), conforming::trials(), waves::trials()]
         .into_iter()
         .flatten()
         .collect();

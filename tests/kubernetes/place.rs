@@ -18,13 +18,23 @@ impl Place {
         let on = shared();
         let lab = Lab::new();
         let repo = lab.repo("repo");
-        let source = repo.source("shop", &format!("  path: deploy\n  namespaces: [{namespace}]\n  prune: true\n  clusterKinds: [Namespace, CustomResourceDefinition.apiextensions.k8s.io]"));
+        let place = Self { lab, repo, namespace: namespace.to_owned(), on };
+        place.configure("");
+        place
+    }
+
+    /// Writes the configuration; `more` are further lines of the Source.
+    pub fn configure(&self, more: &str) {
+        let namespace = &self.namespace;
+        let spec = format!(
+            "  path: deploy\n  namespaces: [{namespace}]\n  prune: true\n  pruneBudget: {{objects: 100, percent: 100}}\n  clusterKinds: [Namespace, CustomResourceDefinition.apiextensions.k8s.io]\n{more}"
+        );
+        let source = self.repo.source("shop", spec.trim_end());
         let target = format!(
             "apiVersion: holdfast.dev/v1\nkind: Target\nmetadata:\n  name: cluster\nspec:\n  kubernetes: {{kubeconfig: {}, stateNamespace: state-{namespace}}}\n",
-            on.kubeconfig.display()
+            self.on.kubeconfig.display()
         );
-        std::fs::write(lab.path().join("holdfast.yaml"), format!("{source}---\n{target}")).unwrap();
-        Self { lab, repo, namespace: namespace.to_owned(), on }
+        std::fs::write(self.lab.path().join("holdfast.yaml"), format!("{source}---\n{target}")).unwrap();
     }
 
     pub fn make_namespace(&self) {

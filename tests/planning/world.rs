@@ -371,6 +371,7 @@ impl World {
                     prune: checked.wants().prune,
                     release_to: checked.wants().release_to.clone(),
                 },
+                answers: Vec::new(),
             };
             match old {
                 // What stays as it is keeps its row but for where it stands.

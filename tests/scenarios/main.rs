@@ -30,3 +30,4 @@ mod secrets;
 mod serials;
 mod status;
 mod stopped;
+mod waves;

@@ -31,6 +31,13 @@ pub(super) const RULES: &[RuleDoc] = &[
         "a ValidatingAdmissionPolicy that wants every Deployment to have an owner label",
     ),
     rule(
+        "unhealthy",
+        "What a wave changed becomes healthy before the next one, and before anything is deleted.",
+        "An apply to a cluster waits for the objects that it changed, by the rules of kstatus and at most the Source's \
+         healthTimeout (0s doesn't wait). What fails or takes longer has everything taken back.",
+        "a Deployment whose Pods never become ready, in a wave before others",
+    ),
+    rule(
         "target-warning",
         "The target's own admission takes the object and warns.",
         "An API server warns of deprecated versions and of fields that do nothing; its words stand beside the Change.",

@@ -8,8 +8,17 @@ use super::yaml::Node;
 
 /// Reads a duration that is more than nothing.
 pub(super) fn duration(node: &Node, report: &mut Report) -> Option<Duration> {
+    read(node, report, false)
+}
+
+/// The same, and `0s` for not at all.
+pub(super) fn duration_or_none(node: &Node, report: &mut Report) -> Option<Duration> {
+    read(node, report, true)
+}
+
+fn read(node: &Node, report: &mut Report, zero: bool) -> Option<Duration> {
     let found = text(node, report)?;
-    let read = parse(&found).filter(|d| !d.is_zero());
+    let read = parse(&found).filter(|d| zero || !d.is_zero());
     if read.is_none() {
         let text = format!("{found:?} is no duration: write 90s, 5m or 1h30m");
         report.here(rules::TYPE_MISMATCH, node, text);

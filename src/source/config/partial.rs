@@ -17,7 +17,7 @@ use super::super::spec::{
 };
 use super::super::url::RepositoryUrl;
 use super::cursor::{Cursor, Report, boolean, dns_label, list, some_text, text, word};
-use super::durations::duration;
+use super::durations::{duration, duration_or_none};
 use super::entries;
 use super::yaml::Node;
 
@@ -91,7 +91,7 @@ impl PartialSource {
                 let words = [("auto", ApplyMode::Auto), ("reviewed", ApplyMode::Reviewed), ("never", ApplyMode::Never)];
                 word(n, r, &words)
             }),
-            health_timeout: f.read("healthTimeout", r, duration),
+            health_timeout: f.read("healthTimeout", r, duration_or_none),
             allow_rewind: f.read("allowRewind", r, boolean),
             service_account: f.read("serviceAccount", r, entries::service_account),
         };

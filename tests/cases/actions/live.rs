@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::cluster::is_controllers_work;
 use crate::ids::Id;
 use crate::pointer::same_value;
 use crate::reading;
@@ -53,6 +54,10 @@ pub(crate) fn untouched(world: &World<'_>, before: &Seen) -> Done {
     none_of(
         ids.into_iter()
             .filter(|id| before.get(*id) != now.get(*id))
+            .filter(|id| match (before.get(*id), now.get(*id)) {
+                (Some(before), Some(now)) => !is_controllers_work(before, now),
+                _ => true,
+            })
             .map(|id| format!("{id} changed, and nothing was to be written"))
             .collect(),
     )

@@ -5,15 +5,23 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::check::moved;
-use super::journal::{Act, Body, Done, Outcome, SourceAfter, uid, version};
+use super::journal::{Act, Body, Done, Outcome, SourceAfter, Step, uid, version};
 use super::writer::{Session, fill, gone};
-use crate::base::ids::ObjectUid;
+use crate::base::ids::{Manager, ObjectUid};
+use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 use crate::base::sensitive;
-use crate::inventory::{Row, seen_digest};
+use crate::inventory::{Answer, Row, seen_digest};
+use crate::merge;
+use crate::schema::KindSchema;
+use crate::target::kubernetes::request::MANAGER;
 use crate::target::kubernetes::state::{self, Blob, Kind};
 use crate::target::{Batch, SourceCommit, TargetError, paths};
 
+/// Fields of one object that the server answers otherwise, and are remembered.
+const MOST_ANSWERS: usize = 100;
+/// Longest such answer, in bytes of JSON.
+const LONGEST_ANSWER: usize = 4096;
 /// Rows that were let go and are remembered for each Source.
 const MOST_RELEASED: usize = 1000;
 
@@ -26,8 +34,12 @@ impl Session<'_> {
         written: &[Option<Value>],
         before: Vec<(Option<state::Head>, Vec<Row>)>,
     ) -> Result<Outcome, TargetError> {
-        let objects: BTreeMap<&ResourceId, &Value> =
-            body.steps.iter().zip(written).filter_map(|(step, object)| Some((&step.id, object.as_ref()?))).collect();
+        let objects: BTreeMap<&ResourceId, (&Step, &Value)> = body
+            .steps
+            .iter()
+            .zip(written)
+            .filter_map(|(step, object)| Some((&step.id, (step, object.as_ref()?))))
+            .collect();
         let deleted: Vec<&ResourceId> =
             body.steps.iter().filter(|step| step.act == Act::Delete).map(|step| &step.id).collect();
         let done = self.done(body, written, &batch)?;
@@ -47,7 +59,7 @@ impl Session<'_> {
             }
             for row in upserts {
                 let row = match objects.get(&row.id) {
-                    Some(object) => self.filled(row, object)?,
+                    Some((step, object)) => self.filled(row, step, object)?,
                     None => row,
                 };
                 rows.insert(row.id.clone(), row);
@@ -83,11 +95,16 @@ impl Session<'_> {
     }
 
     /// The row with what only the write can say.
-    fn filled(&self, mut row: Row, object: &Value) -> Result<Row, TargetError> {
+    fn filled(&self, mut row: Row, step: &Step, object: &Value) -> Result<Row, TargetError> {
         let uid = ObjectUid::parse(uid(object).unwrap_or_default());
         row.uid = uid.map_err(|e| moved(&row.id, e.to_string()))?;
         row.version = version(object).to_owned();
-        row.seen = seen_digest(self.schema(object).as_deref(), object, &row.fields, &row.sensitive);
+        let schema = self.schema(object);
+        row.seen = seen_digest(schema.as_deref(), object, &row.fields, &row.sensitive);
+        row.answers = match (schema, &step.declared) {
+            (Some(schema), Some(declared)) => answers(&schema, declared, object, &row.sensitive),
+            _ => Vec::new(),
+        };
         Ok(row)
     }
 
@@ -120,4 +137,27 @@ impl Session<'_> {
         }
         Ok(all)
     }
+}
+
+/// Where the server answered something else than was declared.
+fn answers(schema: &KindSchema, declared: &Value, object: &Value, extra: &[Pointer]) -> Vec<Answer> {
+    let ask = merge::Ask {
+        schema,
+        live: Some(object),
+        declared,
+        declared_before: None,
+        manager: &Manager::new(MANAGER),
+        left_alone: &[],
+    };
+    let Ok(outcome) = merge::merge(&ask) else { return Vec::new() };
+    let hidden: Vec<Pointer> = [declared, object].iter().flat_map(|o| sensitive::pointers(o, extra)).collect();
+    let is_short = |value: &Option<Value>| value.as_ref().is_none_or(|value| value.to_string().len() <= LONGEST_ANSWER);
+    outcome
+        .changes
+        .into_iter()
+        .filter(|change| !hidden.iter().any(|h| change.before_path.overlaps(h) || change.path.overlaps(h)))
+        .filter(|change| is_short(&change.before))
+        .map(|change| Answer { path: change.before_path, value: change.before })
+        .take(MOST_ANSWERS)
+        .collect()
 }

@@ -1,7 +1,7 @@
 //! The journaled apply: all or nothing until its commit point, in a cluster that knows no transaction.
 //!
 //! ```text
-//! lock -> check -> journal (Applying) -> writes by waves -> inventories -> commit point (Committed) -> prune -> heads -> close
+//! lock -> check -> journal (Applying) -> writes by waves, health between them -> inventories -> commit point (Committed) -> prune -> heads -> close
 //! ```
 //!
 //! Before the commit point a failure or a crash is undone, step by step in reverse; after it the apply is gone forward
@@ -20,6 +20,7 @@ mod recover;
 mod sound;
 mod step;
 mod undo;
+mod waiting;
 mod writer;
 
 pub(super) use lease::Timing;

@@ -14,12 +14,13 @@ use super::undo;
 use super::writer::Session;
 use crate::base::failpoint;
 use crate::base::fault::{Class, Fault, RuleId};
+use crate::base::interrupt::Interrupt;
 use crate::inventory::OWNER_ANNOTATION;
-use crate::target::TargetError;
 use crate::target::kubernetes::discovery::Served;
 use crate::target::kubernetes::dry_run::hidden;
 use crate::target::kubernetes::objects::{self, Depth};
 use crate::target::kubernetes::request::{APPLY, Ask, Failed, JSON, JSON_PATCH, MANAGER};
+use crate::target::{Gate, TargetError};
 
 /// How many writes are under way at once.
 const IN_FLIGHT: usize = 16;
@@ -34,11 +35,21 @@ const LOOK: Duration = Duration::from_millis(100);
 const REFUSED: RuleId = RuleId::new("refused-by-target");
 
 impl Session<'_> {
-    /// Writes all but the deletes, group by group. What was written is in the order of the steps; a delete has none.
-    pub(super) async fn write_all(&self, steps: &[Step]) -> Result<Vec<Option<Value>>, TargetError> {
+    /// Writes all but the deletes, group by group, and waits at the gates. What was written is in the order of the steps; a
+    /// delete has none.
+    pub(super) async fn write_all(
+        &self,
+        steps: &[Step],
+        gates: &[Gate],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Option<Value>>, TargetError> {
+        let mut gates = gates.iter().peekable();
         let mut written: Vec<Option<Value>> = vec![None; steps.len()];
         let places: Vec<usize> = (0..steps.len()).filter(|at| steps[*at].act != Act::Delete).collect();
         for group in places.chunk_by(|a, b| steps[*a].group == steps[*b].group) {
+            while let Some(gate) = gates.next_if(|gate| group.first().is_some_and(|first| gate.after <= *first)) {
+                self.pass(gate, steps, interrupt).await?;
+            }
             let failed = std::sync::atomic::AtomicBool::new(false);
             let work = group.iter().map(|at| {
                 let (step, failed) = (&steps[*at], &failed);
@@ -68,6 +79,10 @@ impl Session<'_> {
             for at in group {
                 self.served(&steps[*at]).await?;
             }
+        }
+        // Those before the deletes.
+        for gate in gates {
+            self.pass(gate, steps, interrupt).await?;
         }
         Ok(written)
     }

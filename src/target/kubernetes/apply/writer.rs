@@ -226,7 +226,7 @@ impl Session<'_> {
         let names = batch.sources.iter().map(|commit| commit.record.name.to_string()).collect();
         let sources = batch.sources.iter().map(|commit| commit.record.id.clone()).collect();
         let (mut head, mut object) = self.open_journal(&body, sources, names).await?;
-        let written = match self.write_all(&body.steps).await {
+        let written = match self.write_all(&body.steps, &batch.gates, &batch.interrupt).await {
             Ok(written) => written,
             Err(error) => return Err(self.undo(&head, &object, &body, error).await),
         };

@@ -124,6 +124,13 @@ pub fn declared(ready: &Ready<'_>) -> HashSet<ResourceId> {
     ready.set.manifests().iter().map(|c| c.id().clone()).collect()
 }
 
+/// Has the objects that a Source declares or owns read as its account.
+pub(crate) fn read_as_account(reader: &dyn Reader, spec: &SourceSpec, set: &CheckedSet, inventory: &Inventory) {
+    let Some(account) = &spec.service_account else { return };
+    let declared = set.manifests().iter().map(|checked| checked.id());
+    reader.read_as(account, &declared.chain(inventory.rows.keys()).collect::<Vec<_>>());
+}
+
 fn joined(
     mut found: BTreeMap<ResourceId, Emergency>,
     more: &BTreeMap<ResourceId, Emergency>,
@@ -197,6 +204,9 @@ impl<'a> Prepared<'a> {
         let ids: Vec<SourceId> =
             self.sources.iter().map(|ready| source_id(&identity, &ready.read.spec.name, &known)).collect();
         let inventories: Vec<Inventory> = ids.iter().map(|id| reader.inventory(id)).collect::<Result<_, _>>()?;
+        for (ready, inventory) in self.sources.iter().zip(&inventories) {
+            read_as_account(reader, ready.read.spec, &ready.set, inventory);
+        }
         let pending = |(id, inventory): (&SourceId, &Inventory)| emergencies(reader, &reader.controls(id)?, inventory);
         let pending: Vec<_> = ids.iter().zip(&inventories).map(pending).collect::<Result<_, TargetError>>()?;
         let pending = pending.into_iter().map(|found| joined(found, &self.left));

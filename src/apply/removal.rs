@@ -17,11 +17,12 @@ use crate::manifest::{Limits, ManifestSet};
 use crate::plan::document::Purpose;
 use crate::plan::{CommitFacts, OtherSource, SourceInput};
 use crate::source::scope::{ClusterKinds, Namespaces};
-use crate::source::spec::SourceSpec;
+use crate::source::spec::{ServiceAccount, SourceSpec};
 use crate::source::url::RepositoryUrl;
 use crate::target::{Live, Reader, TargetError};
 
 use super::context::Context;
+use super::prepare::read_as_account;
 
 /// Which Source is removed, and how.
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ pub struct Removal {
     pub name: SourceName,
     /// [`Purpose::Orphan`] or [`Purpose::Prune`].
     pub purpose: Purpose,
+    /// The account of the target that its objects are written as, if the configuration has the Source still.
+    pub account: Option<ServiceAccount>,
 }
 
 /// A Source that leaves, as the target knows it at one moment.
@@ -53,7 +56,7 @@ impl<'k> Leaving<'k> {
             return Ok(Err(Rejection::of(unknown(&removal.name, known))));
         };
         let spec = match spec(record, removal.purpose) {
-            Ok(spec) => spec,
+            Ok(spec) => SourceSpec { service_account: removal.account.clone(), ..spec },
             Err(fault) => return Ok(Err(Rejection::of(*fault))),
         };
         let nothing = ManifestSet::join(Vec::new(), &Limits::default());
@@ -62,6 +65,7 @@ impl<'k> Leaving<'k> {
             Err(rejection) => return Ok(Err(rejection)),
         };
         let inventory = reader.inventory(&record.id)?;
+        read_as_account(reader, &spec, &set, &inventory);
         let emergencies = emergencies(reader, &reader.controls(&record.id)?, &inventory)?;
         Ok(Ok(Self { spec, purpose: removal.purpose, record, inventory, emergencies, set }))
     }

@@ -49,6 +49,7 @@ pub fn rename(
             plan: None,
             single_use: false,
             writes: Vec::new(),
+            accounts: Vec::new(),
             gates: Vec::new(),
             interrupt: context.interrupt.clone(),
             sources: vec![commit],

@@ -373,12 +373,15 @@ fn batch(
         rows(&id, row, &mut commits[source], &options.apply, at);
         intents.push((id, intent, source));
     }
-    let patience: Vec<Duration> = intents.iter().map(|(_, _, source)| sources[*source].health_timeout).collect();
+    let intents_of: Vec<usize> = intents.iter().map(|(_, _, source)| *source).collect();
+    let patience: Vec<Duration> = intents_of.iter().map(|source| sources[*source].health_timeout).collect();
     let writes: Vec<Option<Write>> = intents
         .into_par_iter()
         .with_min_len(64)
         .map(|(id, intent, source)| write(id, intent, &sources[source], &options.apply))
         .collect();
+    let accounts = intents_of.iter().zip(&writes).filter(|(_, write)| write.is_some());
+    let accounts = accounts.map(|(source, _)| sources[*source].account.clone()).collect();
     let written = document.changes.iter().zip(&writes).zip(patience);
     let gates = gates(written.filter_map(|((change, write), time)| Some(Written::of(change, write.as_ref()?, time))));
     let unmerged = document.sources.iter().any(|s| s.preview);
@@ -395,6 +398,7 @@ fn batch(
         plan: Some(reviewed.clone()),
         single_use: options.single_use,
         writes: writes.into_iter().flatten().collect(),
+        accounts,
         gates,
         interrupt: interrupt.clone(),
         sources: commits,

@@ -24,7 +24,7 @@ use crate::schema::Catalog;
 use crate::source::limits;
 use crate::source::mirror::Ssh;
 use crate::source::refs::RefSpec;
-use crate::source::spec::SourceSpec;
+use crate::source::spec::{ServiceAccount, SourceSpec};
 use crate::source::target::TargetSpec;
 use crate::source::worktree;
 use crate::target::sqlite::{Access, Embedded};
@@ -63,8 +63,6 @@ impl Session {
         let found = config::find(global, env)?;
         output.note(&format!("configuration: {}", found.origin));
         let spec = target::choose(global.target.as_deref(), &found.config.targets, &found.base, &env.folder)?;
-        let of_target = |s: &&SourceSpec| s.target.as_ref().is_none_or(|t| *t == spec.name);
-        target::supported(&spec, found.config.sources.iter().filter(of_target))?;
         let opened = {
             let asked = Asked { base: &found.base, trust_kubeconfig: global.trust_kubeconfig };
             target::open(&spec, access, WallClock.now(), env, &asked)?
@@ -127,6 +125,11 @@ impl Session {
     /// Whether the configuration has a Source of this name for the target.
     pub(crate) fn has_source(&self, name: &SourceName) -> bool {
         self.sources().any(|source| source.name == *name)
+    }
+
+    /// The account that a Source's objects are written as, if the configuration has the Source.
+    fn account(&self, name: &SourceName) -> Option<ServiceAccount> {
+        self.sources().find(|source| source.name == *name)?.service_account.clone()
     }
 
     /// Whether somebody asked to stop.
@@ -274,7 +277,7 @@ impl Session {
             grants: grants(permissions)?,
             waivers: Vec::new(),
             purpose: Purpose::Apply,
-            removal: Some(Removal { name: name.clone(), purpose }),
+            removal: Some(Removal { account: self.account(name), name: name.clone(), purpose }),
         })
     }
 
@@ -360,9 +363,9 @@ impl Session {
     /// Whether a loop may run on the target.
     ///
     /// # Errors
-    /// If it would act as one account for all Sources, and nobody said that this is meant.
+    /// If it would write for some Source as its own account, and nobody said that this is meant.
     pub(crate) fn may_run(&self, env: &Env) -> Result<(), Failure> {
-        target::may_run(&self.spec, env)
+        target::may_run(&self.spec, self.sources(), env)
     }
 
     /// Stops here if somebody asked to.

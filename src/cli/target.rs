@@ -112,29 +112,19 @@ pub(crate) fn open(
     }
 }
 
-/// What a configuration asks of a cluster and this version can't do yet is refused, never left out.
-pub(crate) fn supported<'s>(spec: &TargetSpec, sources: impl Iterator<Item = &'s SourceSpec>) -> Result<(), Failure> {
-    if matches!(spec.kind, TargetKind::Embedded { .. }) {
-        return Ok(());
-    }
-    let mut sources = sources.filter_map(|source| Some((&source.name, source.service_account.as_ref()?)));
-    let Some((name, account)) = sources.next() else { return Ok(()) };
-    let text = format!(
-        "Source {name} wants to be written as the service account {}/{}, and this version can't act as another account",
-        account.namespace, account.name
-    );
-    Err(Failure::refused(text).hint("take serviceAccount off, and use a kubeconfig of that account itself"))
-}
-
-/// In a Pod the loop writes as one account for everybody: somebody must have said that this is meant.
-pub(crate) fn may_run(spec: &TargetSpec, env: &Env) -> Result<(), Failure> {
-    match &spec.kind {
-        TargetKind::Kubernetes { single_tenant: false, .. } if env.in_cluster => {
-            let text = format!("run in a cluster writes for every Source of Target {} as one account", spec.name);
-            Err(Failure::refused(text).hint("if all who can write to the Sources' repositories may do what it may, say singleTenant: true in the Target"))
-        }
-        _ => Ok(()),
-    }
+/// In a Pod the loop writes as one account for every Source without one of its own: somebody must have said that this is
+/// meant.
+pub(crate) fn may_run<'s>(
+    spec: &TargetSpec,
+    mut sources: impl Iterator<Item = &'s SourceSpec>,
+    env: &Env,
+) -> Result<(), Failure> {
+    let TargetKind::Kubernetes { single_tenant: false, .. } = spec.kind else { return Ok(()) };
+    let Some(source) = sources.find(|source| env.in_cluster && source.service_account.is_none()) else { return Ok(()) };
+    let text = format!("run in a cluster would write for Source {} as its own account", source.name);
+    let hint = "name a serviceAccount in the Source; or, if all who can write to the Sources' repositories may do what this \
+                account may, say singleTenant: true in the Target";
+    Err(Failure::refused(text).hint(hint))
 }
 
 /// What of the command line and the configuration counts for a connection.

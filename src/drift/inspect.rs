@@ -9,7 +9,7 @@ use super::classify::{Subject, classify};
 use super::finding::Drifted;
 use super::standing::{Standing, standing};
 use crate::admission::{self, Checked, CheckedSet};
-use crate::apply::{Context, emergencies, observe_telling, read_applied};
+use crate::apply::{Context, emergencies, observe_telling, read_applied, read_as_account};
 use crate::base::fault::{Fault, Warning};
 use crate::base::ids::Manager;
 use crate::base::path::RepoPath;
@@ -104,6 +104,9 @@ pub fn inspect(
     match &set {
         Ok((_, set)) => ids.extend(set.manifests().iter().map(Checked::id)),
         Err(why) => found.declared = Err(why.clone()),
+    }
+    if let Ok((spec, set)) = &set {
+        read_as_account(reader, spec, set, &found.inventory);
     }
     found.live = reader.objects(&ids.iter().copied().collect::<Vec<_>>())?;
     if let Ok((spec, set)) = set {

@@ -77,7 +77,7 @@ impl<'a> Draft<'a> {
                 Intent::Delete { .. } | Intent::Unmark { .. } | Intent::Nothing => return None,
             };
             let sensitive = change.checked.map(|checked| checked.sensitive().to_vec()).unwrap_or_default();
-            Some((place, Asked { write, sensitive }))
+            Some((place, Asked { write, sensitive, account: self.inputs[change.source].spec.service_account.clone() }))
         };
         self.changes.iter().map(Box::as_ref).enumerate().filter_map(ask).collect()
     }

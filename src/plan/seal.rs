@@ -18,6 +18,7 @@ use super::warnings::entry as warning_entry;
 use crate::base::ids::{ContentId, Digest, PlanId, SourceId, SourceName};
 use crate::base::resource::ResourceId;
 use crate::inventory::{Binding, FormerName, Row, SourceRecord};
+use crate::source::spec::ServiceAccount;
 
 /// A Draft that passed every rule. Only admission makes one; it can be sealed and nothing else.
 pub struct Plan<'a> {
@@ -73,6 +74,8 @@ pub(crate) struct SealedSource {
     pub(crate) former_names: Vec<FormerName>,
     /// How long what it changed may take to become healthy; zero doesn't wait.
     pub(crate) health_timeout: Duration,
+    /// As which account of the target its objects are written.
+    pub(crate) account: Option<ServiceAccount>,
 }
 
 /// A finished plan that breaks a promise: a fault of Holdfast's own. Nothing was written.
@@ -217,5 +220,6 @@ fn sealed_source(input: &SourceInput<'_>, rises: bool) -> SealedSource {
         rises,
         former_names: input.record.map(|record| record.former_names.clone()).unwrap_or_default(),
         health_timeout: input.spec.health_timeout,
+        account: input.spec.service_account.clone(),
     }
 }

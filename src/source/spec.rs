@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::ids::{Digest, Manager, SourceName};
 use crate::base::path::RepoPath;
 use crate::base::pointer::Pointer;
@@ -201,7 +203,8 @@ pub const NAMED_POLICIES: [&str; 6] =
     ["image-digest", "no-latest-tag", "probes", "resources", "run-as-non-root", "no-host-access"];
 
 /// An account of a Kubernetes cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ServiceAccount {
     /// Its namespace.
     pub namespace: String,

@@ -11,6 +11,7 @@ use crate::base::clock::Moment;
 use crate::base::ids::{ObjectUid, PlanId, SourceId, TargetIdentity};
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::inventory::{BadMark, Controls, Inventory, LogLine, LoopRecord, OwnerMark, Released, SourceRecord};
+use crate::source::spec::ServiceAccount;
 
 /// How a target writes the Changes of one apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,6 +153,9 @@ pub trait Reader {
     /// Says in which API versions bodies of these are wanted from now on. A target that keeps one form of an object has
     /// no choice.
     fn prefer(&self, _versions: &[(&ResourceId, String)]) {}
+    /// Says as which account of the target these are read from now on; else it is our own. A target without accounts has
+    /// no choice.
+    fn read_as(&self, _account: &ServiceAccount, _ids: &[&ResourceId]) {}
     /// Applies that were begun here and are neither finished nor undone. Whoever reads only tells of them.
     fn interrupted(&self) -> Result<Vec<Interrupted>, TargetError> {
         Ok(Vec::new())

@@ -13,6 +13,7 @@ use crate::base::interrupt::Interrupt;
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 use crate::inventory::{PruneWarrant, Released, Row, SourceRecord};
+use crate::source::spec::ServiceAccount;
 
 /// One write of an object. What is declared includes the owner mark.
 #[derive(Debug, Clone)]
@@ -136,6 +137,8 @@ pub struct Batch {
     pub single_use: bool,
     /// The writes, in the plan's order.
     pub writes: Vec<Write>,
+    /// As which account of the target each of the writes is done; `None` is our own.
+    pub accounts: Vec<Option<ServiceAccount>>,
     /// Where it waits for the health of what it wrote, in the order of the writes.
     pub gates: Vec<Gate>,
     /// Raised while it waits, all is taken back.
@@ -195,6 +198,8 @@ pub struct Asked {
     pub write: Write,
     /// What of the object is sensitive, beside what always is.
     pub sensitive: Vec<Pointer>,
+    /// As which account of the target; `None` is our own.
+    pub account: Option<ServiceAccount>,
 }
 
 /// What a target's own admission says to one write.

@@ -139,6 +139,7 @@ impl Shop {
             plan: Some(plan),
             single_use: true,
             writes: Vec::new(),
+            accounts: Vec::new(),
             gates: Vec::new(),
             interrupt: holdfast::base::interrupt::Interrupt::default(),
             sources: vec![commit],

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, unreachable_pub)]
 
+mod accounts;
 mod applying;
 mod commands;
 #[path = "../conformance/mod.rs"]
@@ -57,10 +58,17 @@ pub fn anywhere(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = [planning::trials(), applying::trials(), commands::trials(), conforming::trials(), waves::trials()]
-        .into_iter()
-        .flatten()
-        .collect();
+    let trials = [
+        accounts::trials(),
+        planning::trials(),
+        applying::trials(),
+        commands::trials(),
+        conforming::trials(),
+        waves::trials(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     println!(
         "kubernetes: {} passed, {} failed, {} skipped",

@@ -108,7 +108,7 @@ async fn ask(on: &Connection, discovery: &Discovery, makes: &Makes, asked: &Aske
         metadata.insert("uid".to_owned(), uid.as_str().into());
     }
     let url = format!("{}?fieldManager={MANAGER}&force={force}&fieldValidation=Strict&dryRun=All", served.url(id));
-    match on.send(&Ask::send(Method::PATCH, url, APPLY, &body)).await {
+    match on.send(&Ask::send(Method::PATCH, url, APPLY, &body).acting(asked.account.as_ref())).await {
         Ok(answer) => {
             let object = serde_json::from_slice(&answer.body).map_err(|e| on.damaged(e.to_string()))?;
             let warnings = answer.warnings.iter().map(|warning| super::status::shown(warning)).collect();

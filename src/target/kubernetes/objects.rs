@@ -11,6 +11,7 @@ use super::request::{Ask, Failed, JSON, METADATA, METADATA_LIST};
 use crate::base::ids::ObjectUid;
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::inventory::OwnerMark;
+use crate::source::spec::ServiceAccount;
 use crate::target::{Head, TargetError};
 
 /// How many reads are under way at once.
@@ -31,18 +32,24 @@ pub(super) enum Depth {
     Whole,
 }
 
-/// The API version in which an object is wanted, where it matters.
-pub(super) type Versions = HashMap<ResourceId, String>;
+/// How objects are read, where it matters.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Manner {
+    /// In which API version.
+    pub(super) versions: HashMap<ResourceId, String>,
+    /// As which account; else as our own.
+    pub(super) accounts: HashMap<ResourceId, ServiceAccount>,
+}
 
-/// What is read at once: a kind, in a namespace, in a version.
-type Group<'a> = (GroupKind, Option<&'a str>, Option<&'a str>);
+/// What is read at once: a kind, in a namespace, in a version, as an account.
+type Group<'a> = (GroupKind, Option<&'a str>, Option<&'a str>, Option<&'a ServiceAccount>);
 
 /// Those of `ids` that exist. "Not there" is only said of what the server says it of.
 pub(super) async fn read(
     on: &Connection,
     ids: &[&ResourceId],
     depth: Depth,
-    versions: &Versions,
+    manner: &Manner,
     sure: &HashSet<ResourceId>,
 ) -> Result<HashMap<ResourceId, Value>, TargetError> {
     let mut discovery = on.discovery().await?;
@@ -52,11 +59,12 @@ pub(super) async fn read(
     }
     let mut groups: BTreeMap<Group<'_>, Vec<&ResourceId>> = BTreeMap::new();
     for id in ids {
-        let key = (id.group_kind(), id.namespace.as_deref(), versions.get(*id).map(String::as_str));
+        let version = manner.versions.get(*id).map(String::as_str);
+        let key = (id.group_kind(), id.namespace.as_deref(), version, manner.accounts.get(*id));
         groups.entry(key).or_default().push(id);
     }
     let mut work = Vec::new();
-    for ((kind, namespace, version), ids) in groups {
+    for ((kind, namespace, version, account), ids) in groups {
         let Some(served) = discovery.find(&kind, version) else {
             if discovery.is_broken(&kind.group) {
                 return Err(broken(on, &kind.group));
@@ -68,9 +76,9 @@ pub(super) async fn read(
             continue;
         }
         if ids.len() > BY_NAME && served.can("list") {
-            work.push(Work::List(served.clone(), namespace.map(str::to_owned), ids));
+            work.push(Work::List(served.clone(), namespace.map(str::to_owned), ids, account));
         } else {
-            work.extend(ids.into_iter().map(|id| Work::Get(served.clone(), id)));
+            work.extend(ids.into_iter().map(|id| Work::Get(served.clone(), id, account)));
         }
     }
     let parts = stream::iter(work.into_iter().map(|work| work.run(on, depth, sure)))
@@ -80,8 +88,8 @@ pub(super) async fn read(
 }
 
 enum Work<'a> {
-    Get(Served, &'a ResourceId),
-    List(Served, Option<String>, Vec<&'a ResourceId>),
+    Get(Served, &'a ResourceId, Option<&'a ServiceAccount>),
+    List(Served, Option<String>, Vec<&'a ResourceId>, Option<&'a ServiceAccount>),
 }
 
 impl Work<'_> {
@@ -92,13 +100,13 @@ impl Work<'_> {
         sure: &HashSet<ResourceId>,
     ) -> Result<Vec<(ResourceId, Value)>, TargetError> {
         match self {
-            Self::Get(served, id) => {
-                Ok(get(on, &served, id, depth).await?.into_iter().map(|v| (id.clone(), v)).collect())
+            Self::Get(served, id, account) => {
+                Ok(get(on, &served, id, (depth, account)).await?.into_iter().map(|v| (id.clone(), v)).collect())
             }
-            Self::List(served, namespace, ids) => {
+            Self::List(served, namespace, ids, account) => {
                 let mut wanted: HashMap<&str, &ResourceId> = ids.iter().map(|id| (id.name.as_str(), *id)).collect();
                 let mut found = Vec::with_capacity(ids.len());
-                list(on, &served, namespace.as_deref(), depth, |object| {
+                list(on, &served, namespace.as_deref(), (depth, account), |object| {
                     if let Some(id) = name(&object).and_then(|name| wanted.remove(name)) {
                         found.push((id.clone(), object));
                     }
@@ -106,7 +114,7 @@ impl Work<'_> {
                 .await?;
                 // A list that lacks what is owned would have it forgotten: that is asked for by name.
                 for id in wanted.into_values().filter(|id| sure.contains(*id)) {
-                    found.extend(get(on, &served, id, depth).await?.map(|object| (id.clone(), object)));
+                    found.extend(get(on, &served, id, (depth, account)).await?.map(|object| (id.clone(), object)));
                 }
                 Ok(found)
             }
@@ -119,10 +127,10 @@ pub(super) async fn get(
     on: &Connection,
     served: &Served,
     id: &ResourceId,
-    depth: Depth,
+    (depth, account): (Depth, Option<&ServiceAccount>),
 ) -> Result<Option<Value>, TargetError> {
     let accept = if depth == Depth::Head { METADATA } else { JSON };
-    match on.send(&Ask::get(served.url(id), accept)).await {
+    match on.send(&Ask::get(served.url(id), accept).acting(account)).await {
         Ok(answer) => parse(on, &answer.body).map(|object| Some(typed(object, served, &id.kind))),
         Err(Failed::Status(status)) if status.code == 404 => Ok(None),
         Err(failed) => Err(on.unavailable(&format!("{id} can't be read"), &failed)),
@@ -134,7 +142,7 @@ pub(super) async fn list(
     on: &Connection,
     served: &Served,
     namespace: Option<&str>,
-    depth: Depth,
+    (depth, account): (Depth, Option<&ServiceAccount>),
     mut each: impl FnMut(Value),
 ) -> Result<(), TargetError> {
     let accept = if depth == Depth::Head { METADATA_LIST } else { JSON };
@@ -144,7 +152,7 @@ pub(super) async fn list(
     loop {
         let more =
             if token.is_empty() { String::new() } else { format!("&continue={}", super::request::escaped(&token)) };
-        let answer = on.send(&Ask::get(format!("{base}?limit={PAGE}{more}"), accept)).await;
+        let answer = on.send(&Ask::get(format!("{base}?limit={PAGE}{more}"), accept).acting(account)).await;
         let answer = match answer {
             Ok(answer) => answer,
             // A kind that went since has no objects; one that is served and can't be found is a failure like any other.
@@ -256,7 +264,7 @@ async fn heads_of(
     namespace: Option<&str>,
 ) -> Result<Vec<Head>, TargetError> {
     let mut found = Vec::new();
-    list(on, served, namespace, Depth::Head, |object| {
+    list(on, served, namespace, (Depth::Head, None), |object| {
         let text = |at: &str| object.pointer(at).and_then(Value::as_str).map(str::to_owned);
         let id = ResourceId {
             group: kind.group.clone(),

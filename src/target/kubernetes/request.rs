@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::kubeconfig::chain;
 use super::status::Status;
+use crate::source::spec::ServiceAccount;
 
 /// How long one answer may take.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
@@ -37,6 +38,8 @@ pub(super) struct Ask {
     url: String,
     accept: &'static str,
     content: Option<(&'static str, Vec<u8>)>,
+    /// The account as which it is asked; `None` is our own.
+    account: Option<String>,
     /// Whether it writes nothing, so that it may be sent any number of times.
     safe: bool,
 }
@@ -82,19 +85,28 @@ impl Failed {
 impl Ask {
     /// Reads something.
     pub(super) fn get(url: impl Into<String>, accept: &'static str) -> Self {
-        Self { method: Method::GET, url: url.into(), accept, content: None, safe: true }
+        Self { method: Method::GET, url: url.into(), accept, content: None, account: None, safe: true }
     }
 
     /// Writes something, or asks what a write would do.
     pub(super) fn send(method: Method, url: impl Into<String>, kind: &'static str, body: &Value) -> Self {
         let url = url.into();
         let safe = url.contains("dryRun=All");
-        Self { method, url, accept: JSON, content: Some((kind, body.to_string().into_bytes())), safe }
+        Self { method, url, accept: JSON, content: Some((kind, body.to_string().into_bytes())), account: None, safe }
+    }
+
+    /// As another account: the server asks whether we may act as it, and then whether it may do this.
+    pub(super) fn acting(mut self, account: Option<&ServiceAccount>) -> Self {
+        self.account = account.map(|a| format!("system:serviceaccount:{}:{}", a.namespace, a.name));
+        self
     }
 
     fn request(&self) -> Result<Request<Body>, Failed> {
         let mut request = Request::builder().method(self.method.clone()).uri(&self.url);
         request = request.header(http::header::ACCEPT, self.accept);
+        if let Some(account) = &self.account {
+            request = request.header("Impersonate-User", account);
+        }
         let body = match &self.content {
             None => Body::empty(),
             Some((kind, body)) => {

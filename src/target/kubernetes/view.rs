@@ -6,19 +6,20 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 
 use super::connection::Connection;
-use super::objects::{self, Depth, Versions, head};
+use super::objects::{self, Depth, Manner, head};
 use super::outside;
 use super::request::{Ask, JSON, escaped};
 use super::state::{self, Blob, Entry, Kind, Store};
 use crate::base::ids::{PlanId, SourceId, TargetIdentity};
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::inventory::{Controls, Inventory, LogLine, LoopRecord, Released, Row, SourceRecord};
+use crate::source::spec::ServiceAccount;
 use crate::target::{Contents, Head, History, HistoryEntry, Interrupted, Live, Reader, TargetError};
 
 /// What is read of a cluster.
 pub(super) struct View<'c> {
     on: &'c Connection,
-    versions: Mutex<Versions>,
+    manner: Mutex<Manner>,
     /// What inventories that were read here have: that it isn't there is asked for by name.
     owned: Mutex<HashSet<ResourceId>>,
     heads: Mutex<Option<Vec<state::Head>>>,
@@ -28,13 +29,7 @@ pub(super) struct View<'c> {
 
 impl<'c> View<'c> {
     pub(super) fn new(on: &'c Connection) -> Self {
-        Self {
-            on,
-            versions: Mutex::default(),
-            owned: Mutex::default(),
-            heads: Mutex::default(),
-            shown: Mutex::default(),
-        }
+        Self { on, manner: Mutex::default(), owned: Mutex::default(), heads: Mutex::default(), shown: Mutex::default() }
     }
 
     fn store(&self) -> Store<'c> {
@@ -61,9 +56,9 @@ impl<'c> View<'c> {
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
-        let versions = lock(&self.versions).clone();
+        let manner = lock(&self.manner).clone();
         let owned = lock(&self.owned).clone();
-        self.on.wait(objects::read(self.on, ids, depth, &versions, &owned))
+        self.on.wait(objects::read(self.on, ids, depth, &manner, &owned))
     }
 
     fn find(&self, id: &str) -> Result<Option<Entry>, TargetError> {
@@ -112,7 +107,11 @@ impl Reader for View<'_> {
     }
 
     fn prefer(&self, versions: &[(&ResourceId, String)]) {
-        lock(&self.versions).extend(versions.iter().map(|(id, version)| ((*id).clone(), version.clone())));
+        lock(&self.manner).versions.extend(versions.iter().map(|(id, version)| ((*id).clone(), version.clone())));
+    }
+
+    fn read_as(&self, account: &ServiceAccount, ids: &[&ResourceId]) {
+        lock(&self.manner).accounts.extend(ids.iter().map(|id| ((*id).clone(), account.clone())));
     }
 
     fn sources(&self) -> Result<Vec<SourceRecord>, TargetError> {
@@ -276,7 +275,7 @@ pub(super) async fn definitions(on: &Connection) -> Result<Vec<Live>, TargetErro
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
-    objects::list(on, served, None, Depth::Whole, |object| {
+    objects::list(on, served, None, (Depth::Whole, None), |object| {
         let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let id = ResourceId { group: kind.group.clone(), kind: kind.kind.clone(), namespace: None, name };
         found.extend(head(id, &object).map(|head| Live { head, object }));

@@ -10,7 +10,7 @@ use crate::base::ids::SourceId;
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::merge;
 use crate::target::kubernetes::dry_run::declared;
-use crate::target::kubernetes::objects::{self, Depth, Versions, head};
+use crate::target::kubernetes::objects::{self, Depth, Manner, head};
 use crate::target::{Batch, Head, TargetError, Write};
 
 /// That something isn't as it was planned.
@@ -25,12 +25,20 @@ impl Session<'_> {
         if let Some(twice) = batch.writes.iter().map(Write::id).find(|id| !seen.insert(*id)) {
             return Err(moved(twice, "it is written twice in one apply"));
         }
-        let versions: Versions = batch
+        let versions = batch
             .writes
             .iter()
             .filter_map(|write| Some((write.id().clone(), declared(write)?.get("apiVersion")?.as_str()?.to_owned())))
             .chain(self.rows.iter().map(|(id, row)| (id.clone(), row.api_version.clone())))
             .collect();
+        let account = |at: usize| batch.accounts.get(at).cloned().flatten();
+        let accounts = batch
+            .writes
+            .iter()
+            .enumerate()
+            .filter_map(|(at, write)| Some((write.id().clone(), account(at)?)))
+            .collect();
+        let manner = Manner { versions, accounts };
         // Whoever is created must not be there: that is asked of the list alone, and the write itself says it again.
         let sure: HashSet<ResourceId> = batch
             .writes
@@ -39,13 +47,13 @@ impl Session<'_> {
             .map(|write| write.id().clone())
             .collect();
         let ids: Vec<&ResourceId> = batch.writes.iter().map(Write::id).collect();
-        let mut live = objects::read(self.on, &ids, Depth::Whole, &versions, &sure).await?;
+        let mut live = objects::read(self.on, &ids, Depth::Whole, &manner, &sure).await?;
         let groups = groups(batch, &self.waves());
         let mut steps = Vec::with_capacity(batch.writes.len());
-        for (write, group) in batch.writes.iter().zip(groups) {
+        for (at, (write, group)) in batch.writes.iter().zip(groups).enumerate() {
             let before = live.remove(write.id());
             self.holds(write, before.as_ref())?;
-            steps.push(step(write, before, group));
+            steps.push(Step { account: account(at), ..step(write, before, group) });
         }
         self.cascades(batch).await?;
         Ok(steps)
@@ -197,7 +205,7 @@ impl Session<'_> {
     }
 
     async fn defined_kind(&self, id: &ResourceId) -> Result<Option<GroupKind>, TargetError> {
-        let found = objects::read(self.on, &[id], Depth::Whole, &Versions::new(), &HashSet::new()).await?;
+        let found = objects::read(self.on, &[id], Depth::Whole, &Manner::default(), &HashSet::new()).await?;
         Ok(found.get(id).and_then(|object| {
             let text = |at: &str| object.pointer(at).and_then(Value::as_str);
             Some(GroupKind::new(text("/spec/group")?, text("/spec/names/kind")?))
@@ -231,7 +239,7 @@ fn step(write: &Write, before: Option<Value>, group: usize) -> Step {
         Write::Unmark { .. } => (Act::Unmark, None),
         Write::Delete { warrant, .. } => (Act::Delete, Some(warrant.source().clone())),
     };
-    Step { act, id, group, before, declared: declared(write).cloned(), source }
+    Step { act, id, group, before, declared: declared(write).cloned(), source, account: None }
 }
 
 /// Which writes may go at once: neighbours of one kind in one wave. The plan's order is kept between the groups, and an

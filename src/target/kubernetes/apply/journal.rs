@@ -7,6 +7,7 @@ use crate::base::clock::Moment;
 use crate::base::ids::{ApplyId, ObjectUid, PlanId, SourceId};
 use crate::base::resource::ResourceId;
 use crate::inventory::{OWNER_ANNOTATION, Released, Row, SourceRecord};
+use crate::source::spec::ServiceAccount;
 use crate::target::kubernetes::state::Blob;
 
 /// Where an apply stands. It moves forward only.
@@ -62,6 +63,9 @@ pub(in super::super) struct Step {
     pub(in super::super) declared: Option<Value>,
     /// The Source whose mark the object must bear to be deleted.
     pub(in super::super) source: Option<SourceId>,
+    /// As which account it is written, and taken back; `None` is our own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in super::super) account: Option<ServiceAccount>,
 }
 
 impl Step {

@@ -69,7 +69,7 @@ impl Session<'_> {
             return pending("refused", "the journal doesn't say whose it is".to_owned());
         };
         for _ in 0..TRIES {
-            let live = objects::get(self.on, &served, &step.id, Depth::Whole).await?;
+            let live = objects::get(self.on, &served, &step.id, (Depth::Whole, step.account.as_ref())).await?;
             let Some(live) = live else { return Ok(None) };
             if uid(&live) != Some(before) {
                 return pending("uid-mismatch", "it was deleted and made anew by somebody else".to_owned());
@@ -80,7 +80,13 @@ impl Session<'_> {
                 }
                 self.may_write()?;
                 let options = delete_options(before, version(&live));
-                match self.on.send(&Ask::send(Method::DELETE, served.url(&step.id), JSON, &options)).await {
+                match self
+                    .on
+                    .send(
+                        &Ask::send(Method::DELETE, served.url(&step.id), JSON, &options).acting(step.account.as_ref()),
+                    )
+                    .await
+                {
                     Ok(_) => failpoint::hit(failpoint::AFTER_DELETE),
                     Err(failed) if matches!(failed.code(), Some(404 | 409) | None) => continue,
                     Err(Failed::Status(status)) if status.may_pass() => continue,

@@ -163,7 +163,10 @@ impl Session<'_> {
         let updates = body.steps.iter().filter(|step| matches!(step.act, Act::Apply | Act::Replace | Act::Unmark));
         let work = updates.map(|step| async move {
             let Ok(served) = self.kind(step).await else { return Ok(()) };
-            let Some(live) = objects::get(self.on, &served, &step.id, Depth::Whole).await? else { return Ok(()) };
+            let Some(live) = objects::get(self.on, &served, &step.id, (Depth::Whole, step.account.as_ref())).await?
+            else {
+                return Ok(());
+            };
             if judge(step, Some(&live)) != Found::NotWritten {
                 return Ok(());
             }
@@ -179,7 +182,10 @@ impl Session<'_> {
             with["metadata"]["annotations"] = json!({"holdfast.dev/fence": body.apply});
             let url = format!("{}?fieldManager=holdfast-fence&force=true", served.url(&step.id));
             for object in [&with, &bare] {
-                let sent = self.on.send(&Ask::send(Method::PATCH, url.clone(), APPLY, object)).await;
+                let sent = self
+                    .on
+                    .send(&Ask::send(Method::PATCH, url.clone(), APPLY, object).acting(step.account.as_ref()))
+                    .await;
                 sent.map_err(|e| self.on.write_failed(format!("{} can't be fenced: {}", step.id, e.text())))?;
             }
             Ok(())

@@ -94,7 +94,15 @@ mod tests {
             body: None,
             outcome: None,
         };
-        let step = Step { act, id: ResourceId::parse(id).unwrap(), group: 0, before, declared, source: Some(ours) };
+        let step = Step {
+            act,
+            id: ResourceId::parse(id).unwrap(),
+            group: 0,
+            before,
+            declared,
+            source: Some(ours),
+            account: None,
+        };
         let body = Body { apply, at, actor: String::new(), operation: String::new(), plan: None, steps: vec![step] };
         unsound(&head, &body, "holdfast-system").is_none()
     }

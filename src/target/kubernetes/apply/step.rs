@@ -149,7 +149,7 @@ impl Session<'_> {
     }
 
     async fn live(&self, served: &Served, step: &Step) -> Result<Option<Value>, TargetError> {
-        objects::get(self.on, served, &step.id, Depth::Whole).await
+        objects::get(self.on, served, &step.id, (Depth::Whole, step.account.as_ref())).await
     }
 
     async fn create(&self, step: &Step) -> Result<Value, TargetError> {
@@ -159,12 +159,15 @@ impl Session<'_> {
         let mut last = None;
         for _ in 0..TRIES {
             self.may_write()?;
-            let answer = self.on.send(&Ask::send(Method::PATCH, url.clone(), APPLY, &declared)).await;
+            let answer = self
+                .on
+                .send(&Ask::send(Method::PATCH, url.clone(), APPLY, &declared).acting(step.account.as_ref()))
+                .await;
             match answer {
                 Ok(answer) if answer.code == 201 => return self.parse(&answer.body),
                 // Somebody was faster, with the same values: our fields joined theirs. They are taken away again.
-                Ok(_) => {
-                    self.leave(&served, step).await?;
+                Ok(answer) => {
+                    self.leave(&served, step, &self.parse(&answer.body)?).await?;
                     return Err(moved(&step.id, "somebody else made it meanwhile"));
                 }
                 Err(Failed::Lost(text)) => match self.live(&served, step).await? {
@@ -173,7 +176,7 @@ impl Session<'_> {
                     }
                     Some(live) => {
                         if mark(&live) == mark(&declared) {
-                            self.leave(&served, step).await?;
+                            self.leave(&served, step, &live).await?;
                         }
                         return Err(moved(&step.id, "somebody else made it meanwhile"));
                     }
@@ -188,18 +191,20 @@ impl Session<'_> {
         Err(self.failure(step, &last.unwrap_or_else(|| Failed::Lost("no answer".to_owned()))))
     }
 
-    /// Takes our fields off an object that isn't ours.
-    async fn leave(&self, served: &Served, step: &Step) -> Result<(), TargetError> {
+    /// Takes our fields off exactly this object, which isn't ours.
+    async fn leave(&self, served: &Served, step: &Step, live: &Value) -> Result<(), TargetError> {
         let declared = step.declared.as_ref();
         let of = |at: &str| declared.and_then(|d| d.pointer(at)).cloned().unwrap_or_default();
-        let mut bare =
-            json!({"apiVersion": of("/apiVersion"), "kind": of("/kind"), "metadata": {"name": of("/metadata/name")}});
+        let mut bare = json!({"apiVersion": of("/apiVersion"), "kind": of("/kind"), "metadata": {"name": of("/metadata/name"), "uid": uid(live)}});
         if let Some(namespace) = &step.id.namespace {
             bare["metadata"]["namespace"] = namespace.as_str().into();
         }
         let url = format!("{}?fieldManager={MANAGER}&force=false", served.url(&step.id));
-        let answer = self.on.send(&Ask::send(Method::PATCH, url, APPLY, &bare)).await;
-        answer.map(drop).map_err(|failed| self.failure(step, &failed))
+        match self.on.send(&Ask::send(Method::PATCH, url, APPLY, &bare).acting(step.account.as_ref())).await {
+            // Gone, or made anew: nothing of ours is there.
+            Err(failed) if failed.code() != Some(409) => Err(self.failure(step, &failed)),
+            _ => Ok(()),
+        }
     }
 
     async fn apply(&self, step: &Step) -> Result<Value, TargetError> {
@@ -217,7 +222,8 @@ impl Session<'_> {
                 metadata.insert("uid".to_owned(), uid(before).into());
                 metadata.insert("resourceVersion".to_owned(), at.clone().into());
             }
-            match self.on.send(&Ask::send(Method::PATCH, url.clone(), APPLY, &body)).await {
+            match self.on.send(&Ask::send(Method::PATCH, url.clone(), APPLY, &body).acting(step.account.as_ref())).await
+            {
                 Ok(answer) => return self.parse(&answer.body),
                 Err(failed) if failed.code() == Some(409) || failed.code().is_none() => {
                     let live = self.live(&served, step).await?;
@@ -257,7 +263,11 @@ impl Session<'_> {
         for _ in 0..TRIES {
             self.may_write()?;
             let body = delete_options(uid(object).unwrap_or_default(), &at);
-            match self.on.send(&Ask::send(Method::DELETE, served.url(&step.id), JSON, &body)).await {
+            match self
+                .on
+                .send(&Ask::send(Method::DELETE, served.url(&step.id), JSON, &body).acting(step.account.as_ref()))
+                .await
+            {
                 Ok(_) => accepted = true,
                 Err(failed) if failed.code() == Some(404) => accepted = true,
                 Err(failed) if failed.code() == Some(409) || failed.code().is_none() => {
@@ -293,7 +303,7 @@ impl Session<'_> {
     ) -> Result<bool, TargetError> {
         let until = Instant::now() + patience;
         loop {
-            let live = objects::get(self.on, served, &step.id, Depth::Head).await?;
+            let live = objects::get(self.on, served, &step.id, (Depth::Head, step.account.as_ref())).await?;
             if live.as_ref().and_then(super::journal::uid) != Some(uid) {
                 return Ok(true);
             }
@@ -318,7 +328,7 @@ impl Session<'_> {
                 {"op": "remove", "path": path},
             ]);
             let url = format!("{}?fieldManager={MANAGER}", served.url(&step.id));
-            match self.on.send(&Ask::send(Method::PATCH, url, JSON_PATCH, &patch)).await {
+            match self.on.send(&Ask::send(Method::PATCH, url, JSON_PATCH, &patch).acting(step.account.as_ref())).await {
                 Ok(answer) => return self.parse(&answer.body),
                 Err(failed) if matches!(failed.code(), Some(409 | 422) | None) => {
                     let live = self.live(&served, step).await?;
@@ -387,7 +397,7 @@ impl Session<'_> {
                         && mark(&live).is_some()
                         && mark(&live) == step.declared.as_ref().and_then(mark)
                     {
-                        self.leave(&served, step).await?;
+                        self.leave(&served, step, &live).await?;
                     }
                     return Ok(Some(why.to_owned()));
                 }
@@ -432,7 +442,7 @@ impl Session<'_> {
         let object = undo::to_be_made_anew(before);
         let url = format!("{}?fieldManager={MANAGER}", served.list_url(step.id.namespace.as_deref()));
         self.may_write()?;
-        match self.on.send(&Ask::send(Method::POST, url, JSON, &object)).await {
+        match self.on.send(&Ask::send(Method::POST, url, JSON, &object).acting(step.account.as_ref())).await {
             Ok(answer) => {
                 let live = self.parse(&answer.body)?;
                 let owners = before.pointer("/metadata/managedFields").cloned().unwrap_or_default();
@@ -464,7 +474,7 @@ impl Session<'_> {
             .map_err(|e| self.on.damaged(format!("the owners of {} can't be read: {e}", step.id)))?;
         let url = format!("{}?fieldManager={MANAGER}&force=false", served.url(&step.id));
         self.may_write()?;
-        match self.on.send(&Ask::send(Method::PATCH, url, APPLY, &body)).await {
+        match self.on.send(&Ask::send(Method::PATCH, url, APPLY, &body).acting(step.account.as_ref())).await {
             Ok(_) => Ok(()),
             // Somebody wrote meanwhile, or the answer got lost: the next look says.
             Err(failed) if matches!(failed.code(), Some(409) | None) => Ok(()),
@@ -486,7 +496,7 @@ impl Session<'_> {
     async fn patch(&self, served: &Served, step: &Step, patch: &Value) -> Result<bool, TargetError> {
         self.may_write()?;
         let url = format!("{}?fieldManager={MANAGER}", served.url(&step.id));
-        match self.on.send(&Ask::send(Method::PATCH, url, JSON_PATCH, patch)).await {
+        match self.on.send(&Ask::send(Method::PATCH, url, JSON_PATCH, patch).acting(step.account.as_ref())).await {
             Ok(_) => Ok(true),
             Err(failed) if matches!(failed.code(), Some(409 | 422) | None) => Ok(false),
             Err(failed) => Err(self.failure(step, &failed)),

@@ -8,7 +8,7 @@ use super::writer::Session;
 use crate::base::failpoint;
 use crate::base::interrupt::Interrupt;
 use crate::base::resource::ResourceId;
-use crate::target::kubernetes::objects::{self, Depth, Versions};
+use crate::target::kubernetes::objects::{self, Depth, Manner};
 use crate::target::{Gate, Passing, TargetError};
 
 /// Between the first two looks; each later one takes twice as long to come, up to [`LONGEST`].
@@ -19,8 +19,9 @@ const LONGEST: Duration = Duration::from_secs(2);
 impl Session<'_> {
     /// Looks at what a gate waits for until all of it is healthy, or something won't be.
     pub(super) async fn pass(&self, gate: &Gate, steps: &[Step], interrupt: &Interrupt) -> Result<(), TargetError> {
-        let versions: Versions =
-            steps.iter().filter_map(|step| Some((step.id.clone(), step.api_version()?.to_owned()))).collect();
+        let versions = steps.iter().filter_map(|step| Some((step.id.clone(), step.api_version()?.to_owned())));
+        let accounts = steps.iter().filter_map(|step| Some((step.id.clone(), step.account.clone()?)));
+        let manner = Manner { versions: versions.collect(), accounts: accounts.collect() };
         let began = Instant::now();
         let (mut waits, mut pause) = (gate.waits.clone(), FIRST);
         failpoint::hit(failpoint::WAITING);
@@ -28,7 +29,7 @@ impl Session<'_> {
             let ids: Vec<&ResourceId> = waits.iter().map(|wait| &wait.id).collect();
             let sure: HashSet<ResourceId> = ids.iter().map(|id| (*id).clone()).collect();
             let waited = began.elapsed();
-            let live: HashMap<ResourceId, _> = objects::read(self.on, &ids, Depth::Whole, &versions, &sure).await?;
+            let live: HashMap<ResourceId, _> = objects::read(self.on, &ids, Depth::Whole, &manner, &sure).await?;
             match Gate::judge(&waits, waited, |id| live.get(id)) {
                 Passing::Open => return Ok(()),
                 Passing::Shut(faults) => return Err(TargetError::Refused { faults }),

@@ -25,7 +25,7 @@ use crate::merge::DeclaredFields;
 use crate::plan::document::Waiver;
 use crate::schema::{self, KindSchema};
 use crate::source::spec::SourceSpec;
-use crate::target::Live;
+use crate::target::Definitions;
 
 pub use again::check_again;
 
@@ -42,7 +42,7 @@ const LEAST_PER_TASK: usize = 32;
 pub fn check(
     spec: &SourceSpec,
     set: ManifestSet,
-    definitions: &[Live],
+    definitions: &Definitions,
     waivers: &[Waiver],
 ) -> Result<CheckedSet, Rejection> {
     check_telling(spec, set, definitions, waivers, &NoProgress)
@@ -55,7 +55,7 @@ pub fn check(
 pub fn check_telling(
     spec: &SourceSpec,
     set: ManifestSet,
-    definitions: &[Live],
+    definitions: &Definitions,
     waivers: &[Waiver],
     progress: &dyn Progress,
 ) -> Result<CheckedSet, Rejection> {

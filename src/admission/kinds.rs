@@ -12,7 +12,7 @@ use crate::base::resource::{GroupKind, GroupVersionKind};
 use crate::manifest::Document;
 use crate::schema::crd::Crd;
 use crate::schema::{Catalog, KindSchema, SchemaFault};
-use crate::target::Live;
+use crate::target::{Definitions, Live};
 
 /// All kinds, and what stands between them and the commit.
 pub(super) struct Kinds {
@@ -45,7 +45,7 @@ impl Kinds {
         damaged: &[Document],
         faults: &[Fault],
         quotes: &Quotes,
-        definitions: &[Live],
+        definitions: &Definitions,
     ) -> Self {
         let of_commit: Vec<(usize, Result<Crd, Vec<SchemaFault>>)> = documents
             .par_iter()
@@ -73,7 +73,7 @@ impl Kinds {
         }
         let unread = unread.into_iter().filter_map(|file| quotes.text(file)).map(String::from_utf8_lossy);
         let unread = unread.filter(|text| text.contains("CustomResourceDefinition")).map(|t| t.into_owned()).collect();
-        let catalog = Catalog::builtin().with_crds(of_target).with_crds(crds);
+        let catalog = definitions.catalog().with_crds(of_target).with_crds(crds);
         Self { catalog, broken, doubtful, unread, unusable }
     }
 
@@ -125,7 +125,7 @@ pub(super) fn known(kinds: &Kinds, gvk: &GroupVersionKind) -> Option<Arc<KindSch
     kinds.catalog.resolve(gvk).ok().or_else(|| kinds.catalog.by_group_kind(&gvk.group_kind()).into_iter().next())
 }
 
-fn read_target(documents: &[Document], definitions: &[Live]) -> (Vec<Crd>, BTreeMap<GroupKind, String>) {
+fn read_target(documents: &[Document], definitions: &Definitions) -> (Vec<Crd>, BTreeMap<GroupKind, String>) {
     if definitions.is_empty() {
         return (Vec::new(), BTreeMap::new());
     }

@@ -24,7 +24,7 @@ use crate::plan::document::{Purpose, Waiver};
 use crate::plan::{CommitFacts, Draft, Grants, OtherSource, SealedPlan, SourceInput, draft};
 use crate::source::refs::RefSpec;
 use crate::source::spec::SourceSpec;
-use crate::target::{Live, Reader, TargetError, TargetKind};
+use crate::target::{Definitions, Reader, TargetError, TargetKind};
 
 /// What to plan.
 pub struct Request<'a> {
@@ -113,7 +113,7 @@ fn pins(
 }
 
 /// What another Source declares at its newest commit; that it can't be read is an answer too, never "nothing".
-pub(super) fn other(context: &Context<'_>, spec: &SourceSpec, definitions: &[Live]) -> OtherSource {
+pub(super) fn other(context: &Context<'_>, spec: &SourceSpec, definitions: &Definitions) -> OtherSource {
     let by = Reading { wanted: None, definitions, waivers: &[], uncommitted: false };
     let wanted = Ready::read(context, spec, &by).map_err(|refused| refused.first_text());
     OtherSource { name: spec.name.clone(), wanted: wanted.map(|ready| declared(&ready)) }
@@ -173,7 +173,7 @@ impl<'a> Prepared<'a> {
         context: &Context<'a>,
         mut sources: Vec<Arc<Ready<'a>>>,
         others: Vec<OtherSource>,
-        definitions: &[Live],
+        definitions: &Definitions,
         grants: Grants,
     ) -> Self {
         sources.sort_by(|a, b| a.read.spec.name.cmp(&b.read.spec.name));
@@ -281,7 +281,9 @@ impl<'a> Prepared<'a> {
         let groups: HashSet<&str> =
             self.sources.iter().flat_map(|ready| ready.set.manifests()).map(|c| c.id().group.as_str()).collect();
         let used = |all: &[(String, String)]| -> Vec<(String, String)> {
-            let of = |name: &str| name.split_once('.').is_some_and(|(_, group)| groups.contains(group));
+            // Without a name it is what the target publishes of all other kinds.
+            let of =
+                |name: &str| name.is_empty() || name.split_once('.').is_some_and(|(_, group)| groups.contains(group));
             all.iter().filter(|(name, _)| of(name)).cloned().collect()
         };
         Ok(used(&versions(&reader.definitions()?)) == used(&self.definitions))

@@ -9,7 +9,7 @@ use crate::base::ids::CommitId;
 use crate::base::path::RepoPath;
 use crate::plan::document::Waiver;
 use crate::source::spec::SourceSpec;
-use crate::target::Live;
+use crate::target::{Definitions, Live};
 
 /// A Source that was read and checked.
 pub struct Ready<'a> {
@@ -25,7 +25,7 @@ pub struct Reading<'r> {
     /// The commit; the Source's own ref if nothing else is wanted.
     pub wanted: Option<Wanted<'r>>,
     /// The CustomResourceDefinitions of the target.
-    pub definitions: &'r [Live],
+    pub definitions: &'r Definitions,
     /// Waivers of user policies.
     pub waivers: &'r [Waiver],
     /// Whether a work tree's uncommitted changes are looked for.
@@ -92,7 +92,7 @@ impl<'a> Ready<'a> {
     }
 
     /// Whether it was checked against these definitions of the target.
-    pub fn knows(&self, definitions: &[Live]) -> bool {
+    pub fn knows(&self, definitions: &Definitions) -> bool {
         self.definitions == versions(definitions)
     }
 }
@@ -121,8 +121,9 @@ fn whole<'a>(
 }
 
 /// The definitions that a target serves, each with its version.
-pub(super) fn versions(definitions: &[Live]) -> Vec<(String, String)> {
+pub(super) fn versions(definitions: &Definitions) -> Vec<(String, String)> {
     let mut all: Vec<_> = definitions.iter().map(|d| (d.head.id.name.clone(), generation(d))).collect();
+    all.push((String::new(), definitions.catalog().base().to_owned()));
     all.sort();
     all
 }

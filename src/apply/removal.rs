@@ -19,7 +19,7 @@ use crate::plan::{CommitFacts, OtherSource, SourceInput};
 use crate::source::scope::{ClusterKinds, Namespaces};
 use crate::source::spec::{ServiceAccount, SourceSpec};
 use crate::source::url::RepositoryUrl;
-use crate::target::{Live, Reader, TargetError};
+use crate::target::{Definitions, Reader, TargetError};
 
 use super::context::Context;
 use super::prepare::read_as_account;
@@ -92,7 +92,7 @@ pub(super) fn others(
     context: &Context<'_>,
     removal: &Removal,
     others: &[&SourceSpec],
-    definitions: &[Live],
+    definitions: &Definitions,
 ) -> Vec<OtherSource> {
     if removal.purpose == Purpose::Orphan {
         return Vec::new();

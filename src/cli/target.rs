@@ -105,8 +105,13 @@ pub(crate) fn open(
                 }
             };
             trusted(&place, context.as_deref(), asked)?;
-            let options =
-                Options { place, context: context.clone(), state_namespace: state_namespace.clone(), lease: env.lease };
+            let options = Options {
+                place,
+                context: context.clone(),
+                state_namespace: state_namespace.clone(),
+                lease: env.lease,
+                cache: env.cache.clone(),
+            };
             Ok(Opened::Kubernetes(Box::new(Kubernetes::open(&options, Arc::new(WallClock))?)))
         }
     }

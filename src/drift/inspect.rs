@@ -21,7 +21,7 @@ use crate::plan::{CommitFacts, Grants, SourceInput, draft};
 use crate::source::scope::{ClusterKinds, Kinds, Namespaces};
 use crate::source::spec::{Effect, Sensitive, SourceSpec};
 use crate::source::url::RepositoryUrl;
-use crate::target::{Live, Reader, TargetError};
+use crate::target::{Definitions, Live, Reader, TargetError};
 
 /// Why something can't be told; for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,7 +126,7 @@ fn applied_set(
     spec: &SourceSpec,
     record: &SourceRecord,
     inventory: &Inventory,
-    definitions: &[Live],
+    definitions: &Definitions,
 ) -> Result<(SourceSpec, CheckedSet), NotRead> {
     let spec = opened(spec, record, inventory)?;
     let refused = |rejection: admission::Rejection| NotRead {

@@ -12,7 +12,7 @@ use crate::base::resource::ResourceId;
 use crate::inventory::SourceRecord;
 use crate::plan::OtherSource;
 use crate::source::spec::{ApplyMode, SourceSpec};
-use crate::target::{Live, Reader, TargetError};
+use crate::target::{Definitions, Reader, TargetError};
 
 /// A Source with those that it moves objects to or from, and what the others declare.
 pub(super) struct Company {
@@ -29,7 +29,7 @@ pub(super) struct Beside<'v> {
     pub(super) reader: &'v dyn Reader,
     pub(super) identity: &'v TargetIdentity,
     pub(super) known: &'v [SourceRecord],
-    pub(super) definitions: &'v [Live],
+    pub(super) definitions: &'v Definitions,
     /// When the Source's commit was first seen: what another declares must be known from later than that.
     pub(super) since: Moment,
 }

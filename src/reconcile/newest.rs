@@ -9,7 +9,7 @@ use crate::base::ids::CommitId;
 use crate::inventory::{Pin, SourceRecord};
 use crate::source::mirror::MirrorError;
 use crate::source::spec::SourceSpec;
-use crate::target::Live;
+use crate::target::Definitions;
 
 /// What was found.
 pub(super) enum Newest {
@@ -29,7 +29,7 @@ impl Engine {
         &self,
         spec: &'static SourceSpec,
         pin: Option<&Pin>,
-        definitions: &[Live],
+        definitions: &Definitions,
         stands: impl Fn(&CommitId) -> bool,
     ) -> Newest {
         let commit = match self.find(spec, pin) {
@@ -84,7 +84,7 @@ impl Engine {
         &self,
         spec: &'static SourceSpec,
         wanted: Option<Wanted<'_>>,
-        definitions: &[Live],
+        definitions: &Definitions,
         before: Option<&Ready<'static>>,
     ) -> Result<Arc<Ready<'static>>, Rejection> {
         let context = Context { offline: true, ..self.context };
@@ -101,7 +101,7 @@ impl Engine {
         &self,
         spec: &'static SourceSpec,
         record: &SourceRecord,
-        definitions: &[Live],
+        definitions: &Definitions,
     ) -> Result<Arc<Ready<'static>>, Rejection> {
         let slot = self.slot(&spec.name);
         let known = [slot.ready.as_ref(), slot.applied.as_ref()].into_iter().flatten();
@@ -118,7 +118,7 @@ impl Engine {
     pub(super) fn mirrored(
         &self,
         spec: &'static SourceSpec,
-        definitions: &[Live],
+        definitions: &Definitions,
     ) -> Result<Arc<Ready<'static>>, Rejection> {
         let unreadable = |error: MirrorError| Rejection::of(error.fault());
         let commit = self.context.mirror(spec).and_then(|mirror| mirror.resolve(&spec.ref_)).map_err(unreadable)?;

@@ -22,7 +22,7 @@ use crate::inventory::{Controls, SourceRecord};
 use crate::plan::document::{Action, PlanDocument};
 use crate::plan::{Grants, SealedPlan};
 use crate::source::spec::SourceSpec;
-use crate::target::{HistoryEntry, Live, Reader, TargetError};
+use crate::target::{Definitions, HistoryEntry, Reader, TargetError};
 
 /// So often a plan that went stale while it was made is made anew.
 const ATTEMPTS: usize = 4;
@@ -53,7 +53,7 @@ struct View {
     id: SourceId,
     record: Option<SourceRecord>,
     controls: Controls,
-    definitions: Vec<Live>,
+    definitions: Definitions,
     revision: Option<String>,
 }
 
@@ -501,10 +501,10 @@ pub(super) fn ticked(failed: bool, after_others: bool, again: Option<Moment>) ->
 }
 
 /// The rules that a commit is judged by, before anything is asked of live objects.
-fn rules(spec: &SourceSpec, definitions: &[Live]) -> Digest {
+fn rules(spec: &SourceSpec, definitions: &Definitions) -> Digest {
     let served: Vec<(&str, &str)> =
         definitions.iter().map(|d| (d.head.id.name.as_str(), d.head.version.as_str())).collect();
-    digest::of_value(&json!([spec.digest().as_str(), served, env!("CARGO_PKG_VERSION")]))
+    digest::of_value(&json!([spec.digest().as_str(), served, definitions.catalog().base(), env!("CARGO_PKG_VERSION")]))
 }
 
 fn is_pending(plan: &PlanDocument) -> bool {

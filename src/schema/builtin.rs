@@ -3,6 +3,7 @@
 //! The data is unpacked when the first built-in kind is asked for, and each definition is compiled when first reached.
 //! Its form: a line of JSON for each resource, an empty line, then a line `NAME JSON` for each definition, sorted.
 
+use std::fmt;
 use std::io::Read;
 use std::sync::OnceLock;
 
@@ -14,32 +15,38 @@ use super::translate;
 
 static PACKED: &[u8] = include_bytes!("data/builtin.zlib");
 
-/// One definition of the built-in kinds' OpenAPI.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Definition(u16);
+/// One definition of a published OpenAPI: that of the built-in kinds, or what a target publishes of itself.
+#[derive(Clone, Copy)]
+pub struct Definition {
+    of: &'static Published,
+    at: u16,
+}
 
 impl Definition {
-    /// The definition of a name such as `io.k8s.api.core.v1.Pod`.
+    /// The definition of a name such as `io.k8s.api.core.v1.Pod` among the built-in kinds.
     pub(super) fn named(name: &str) -> Option<Self> {
-        let found = data().definitions.binary_search_by(|d| d.name().cmp(name)).ok()?;
-        u16::try_from(found).ok().map(Self)
+        published().definition(name)
     }
 
     /// Its compiled form.
     pub(super) fn node(self) -> &'static Node {
-        let entry = &data().definitions[usize::from(self.0)];
-        entry.node.get_or_init(|| translate::definition(entry.name(), &entry.schema()))
+        let entry = &self.of.definitions[usize::from(self.at)];
+        entry.node.get_or_init(|| translate::definition(self.of, entry.name(), &entry.schema()))
     }
-}
 
-impl Definition {
     /// Whether it has fields that must be there, by the published schema.
     pub(super) fn has_required(self) -> bool {
-        data().definitions[usize::from(self.0)].schema().get("required").is_some()
+        self.of.definitions[usize::from(self.at)].schema().get("required").is_some()
     }
 }
 
-/// A resource of the built-in kinds.
+impl fmt::Debug for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Definition").field(&self.of.definitions[usize::from(self.at)].name()).finish()
+    }
+}
+
+/// A resource that is published.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Resource {
@@ -51,19 +58,25 @@ pub(super) struct Resource {
     pub(super) short_names: Vec<String>,
     pub(super) namespaced: bool,
     pub(super) verbs: Vec<String>,
+    /// The definition that describes its objects, where the text says which.
+    #[serde(default)]
+    pub(super) definition: Option<String>,
 }
 
 impl Resource {
     /// The definition that describes its objects. All of them name their package after group and version; the few
     /// packages that don't follow their group's first label stand here.
-    pub(super) fn definition(&self) -> Option<Definition> {
+    pub(super) fn definition(&self, of: &'static Published) -> Option<Definition> {
+        if let Some(name) = &self.definition {
+            return of.definition(name);
+        }
         let package = match self.group.as_str() {
             "" => "io.k8s.api.core".to_owned(),
             "apiextensions.k8s.io" => "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions".to_owned(),
             "apiregistration.k8s.io" => "io.k8s.kube-aggregator.pkg.apis.apiregistration".to_owned(),
             group => format!("io.k8s.api.{}", group.split('.').next().unwrap_or(group)),
         };
-        Definition::named(&format!("{package}.{}.{}", self.version, self.kind))
+        of.definition(&format!("{package}.{}.{}", self.version, self.kind))
     }
 }
 
@@ -84,9 +97,30 @@ impl Entry {
     }
 }
 
-struct Data {
-    resources: Vec<Resource>,
+/// What an API server publishes of itself, unpacked.
+pub(super) struct Published {
+    pub(super) resources: Vec<Resource>,
     definitions: Vec<Entry>,
+}
+
+impl Published {
+    /// Reads the form that the head of this file describes.
+    pub(super) fn read(text: &'static str) -> Self {
+        let (resources, definitions) = text.split_once("\n\n").unwrap_or_default();
+        Self {
+            resources: resources.lines().filter_map(|line| serde_json::from_str(line).ok()).collect(),
+            definitions: definitions
+                .lines()
+                .filter_map(|line| Some(Entry { line, name_end: line.find(' ')?, node: OnceLock::new() }))
+                .collect(),
+        }
+    }
+
+    /// The definition of a name.
+    pub(super) fn definition(&'static self, name: &str) -> Option<Definition> {
+        let found = self.definitions.binary_search_by(|d| d.name().cmp(name)).ok()?;
+        Some(Definition { of: self, at: u16::try_from(found).ok()? })
+    }
 }
 
 /// The unpacked text.
@@ -102,23 +136,10 @@ pub(super) fn text() -> &'static str {
     })
 }
 
-/// All built-in resources.
-pub(super) fn resources() -> &'static [Resource] {
-    &data().resources
-}
-
-fn data() -> &'static Data {
-    static DATA: OnceLock<Data> = OnceLock::new();
-    DATA.get_or_init(|| {
-        let (resources, definitions) = text().split_once("\n\n").unwrap_or_default();
-        Data {
-            resources: resources.lines().filter_map(|line| serde_json::from_str(line).ok()).collect(),
-            definitions: definitions
-                .lines()
-                .filter_map(|line| Some(Entry { line, name_end: line.find(' ')?, node: OnceLock::new() }))
-                .collect(),
-        }
-    })
+/// The built-in kinds.
+pub(super) fn published() -> &'static Published {
+    static DATA: OnceLock<Published> = OnceLock::new();
+    DATA.get_or_init(|| Published::read(text()))
 }
 
 #[cfg(test)]
@@ -142,7 +163,7 @@ mod tests {
             })
             .collect();
         assert_eq!(Value::Object(definitions), read("schemas.json"));
-        assert_eq!(super::resources().len(), 68);
+        assert_eq!(published().resources.len(), 68);
     }
 
     /// `cargo test --lib pack_the_data -- --ignored`, after new data came into `tests/data/openapi`.
@@ -165,8 +186,8 @@ mod tests {
 
     #[test]
     fn every_definition_compiles_and_every_reference_leads_somewhere() {
-        for (index, entry) in data().definitions.iter().enumerate() {
-            Definition(u16::try_from(index).unwrap()).node();
+        for (index, entry) in published().definitions.iter().enumerate() {
+            Definition { of: published(), at: u16::try_from(index).unwrap() }.node();
             let text = entry.schema().to_string();
             for reference in text.split("#/components/schemas/").skip(1) {
                 let name = reference.split('"').next().unwrap();
@@ -177,8 +198,8 @@ mod tests {
 
     #[test]
     fn every_resource_has_its_definition() {
-        for resource in super::resources() {
-            let node = resource.definition().map(Definition::node);
+        for resource in &published().resources {
+            let node = resource.definition(published()).map(Definition::node);
             assert!(node.is_some_and(|n| n.properties.contains_key("metadata")), "{}", resource.kind);
         }
     }

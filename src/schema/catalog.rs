@@ -1,12 +1,13 @@
 //! All kinds that are known: the built-in ones and those of CRDs.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::builtin;
+use super::builtin::{self, Published};
 use super::crd::Crd;
 use super::fault::{SchemaFault, rule};
 use super::node::{Node, NodeRef};
+use crate::base::digest;
 use crate::base::pointer::Pointer;
 use crate::base::resource::{GroupKind, GroupVersionKind};
 
@@ -86,13 +87,51 @@ impl From<UnknownKind> for SchemaFault {
 /// All kinds that are known. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
+    /// What the target publishes of itself; the built-in kinds where that isn't asked.
+    base: Option<&'static Base>,
     crds: Arc<BTreeMap<GroupKind, Crd>>,
+}
+
+/// Kinds that somebody published, under the digest of the text.
+struct Base {
+    digest: String,
+    kinds: Kinds,
+}
+
+impl std::fmt::Debug for Base {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Base").field(&self.digest).finish()
+    }
 }
 
 impl Catalog {
     /// The built-in kinds alone.
     pub fn builtin() -> Self {
         Self::default()
+    }
+
+    /// The kinds that an API server publishes of itself, in the form of [`super::published`]. The same text is kept once, for
+    /// as long as the process lives: a target publishes another one only when it becomes another version.
+    pub fn published(text: &str) -> Self {
+        static KNOWN: Mutex<Vec<&'static Base>> = Mutex::new(Vec::new());
+        let digest = digest::sha256(text.as_bytes()).to_string();
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(base) = known.iter().find(|base| base.digest == digest) {
+            return Self { base: Some(base), crds: Arc::default() };
+        }
+        let published: &'static Published = Box::leak(Box::new(Published::read(Box::leak(Box::<str>::from(text)))));
+        let base: &'static Base = Box::leak(Box::new(Base { digest, kinds: Kinds::of(published) }));
+        known.push(base);
+        Self { base: Some(base), crds: Arc::default() }
+    }
+
+    /// What tells the published kinds of two catalogs apart; empty for the built-in ones.
+    pub fn base(&self) -> &str {
+        self.base.map_or("", |base| base.digest.as_str())
+    }
+
+    fn kinds(&self) -> &'static Kinds {
+        self.base.map_or_else(builtin_kinds, |base| &base.kinds)
     }
 
     /// Unpacks the built-in kinds now rather than when the first is asked for.
@@ -108,7 +147,7 @@ impl Catalog {
         }
         let mut all = (*self.crds).clone();
         all.extend(crds.into_iter().map(|crd| (crd.group_kind(), crd)));
-        Self { crds: Arc::new(all) }
+        Self { base: self.base, crds: Arc::new(all) }
     }
 
     /// The schema of a kind.
@@ -116,7 +155,7 @@ impl Catalog {
     /// # Errors
     /// If nobody defines it, or its CRD doesn't serve this version; with what was probably meant.
     pub fn resolve(&self, gvk: &GroupVersionKind) -> Result<Arc<KindSchema>, UnknownKind> {
-        if let Some(kind) = builtin_kinds().get(&gvk.group_kind()).and_then(|all| all.version(&gvk.version)) {
+        if let Some(kind) = self.kinds().by_kind.get(&gvk.group_kind()).and_then(|all| all.version(&gvk.version)) {
             return Ok(kind.clone());
         }
         let crd = self.crds.get(&gvk.group_kind());
@@ -128,7 +167,7 @@ impl Catalog {
 
     /// Every version of a kind that is served, the preferred one first; empty if nobody defines it.
     pub fn by_group_kind(&self, kind: &GroupKind) -> Vec<Arc<KindSchema>> {
-        if let Some(all) = builtin_kinds().get(kind) {
+        if let Some(all) = self.kinds().by_kind.get(kind) {
             return all.versions.iter().map(LazyKind::get).cloned().collect();
         }
         self.crds.get(kind).map(Crd::served).unwrap_or_default()
@@ -141,7 +180,7 @@ impl Catalog {
 
     /// All kinds with their versions and plurals, for hints.
     fn names(&self) -> impl Iterator<Item = hint::Known<'_>> {
-        let builtin = builtin::resources().iter().map(|r| hint::Known {
+        let builtin = self.kinds().published.resources.iter().map(|r| hint::Known {
             group: &r.group,
             version: &r.version,
             kind: &r.kind,
@@ -160,6 +199,7 @@ impl Catalog {
 }
 
 struct LazyKind {
+    published: &'static Published,
     resource: &'static builtin::Resource,
     schema: OnceLock<Arc<KindSchema>>,
 }
@@ -168,7 +208,7 @@ impl LazyKind {
     fn get(&self) -> &Arc<KindSchema> {
         self.schema.get_or_init(|| {
             let r = self.resource;
-            let root = r.definition().map_or_else(|| Node::default().into(), NodeRef::Builtin);
+            let root = r.definition(self.published).map_or_else(|| Node::default().into(), NodeRef::Builtin);
             Arc::new(KindSchema {
                 gvk: GroupVersionKind { group: r.group.clone(), version: r.version.clone(), kind: r.kind.clone() },
                 plural: r.plural.clone(),
@@ -192,17 +232,28 @@ impl Versions {
     }
 }
 
-/// The built-in kinds. `resources.json` lists the preferred version of a kind first.
-fn builtin_kinds() -> &'static BTreeMap<GroupKind, Versions> {
-    static KINDS: OnceLock<BTreeMap<GroupKind, Versions>> = OnceLock::new();
-    KINDS.get_or_init(|| {
-        let mut kinds: BTreeMap<GroupKind, Versions> = BTreeMap::new();
-        for resource in builtin::resources() {
-            let of_kind = kinds
+/// Published kinds, each with its versions.
+struct Kinds {
+    published: &'static Published,
+    by_kind: BTreeMap<GroupKind, Versions>,
+}
+
+impl Kinds {
+    /// Indexes them. The preferred version of a kind comes first.
+    fn of(published: &'static Published) -> Self {
+        let mut by_kind: BTreeMap<GroupKind, Versions> = BTreeMap::new();
+        for resource in &published.resources {
+            let of_kind = by_kind
                 .entry(GroupKind::new(&resource.group, &resource.kind))
                 .or_insert_with(|| Versions { versions: Vec::new() });
-            of_kind.versions.push(LazyKind { resource, schema: OnceLock::new() });
+            of_kind.versions.push(LazyKind { published, resource, schema: OnceLock::new() });
         }
-        kinds
-    })
+        Self { published, by_kind }
+    }
+}
+
+/// The built-in kinds.
+fn builtin_kinds() -> &'static Kinds {
+    static KINDS: OnceLock<Kinds> = OnceLock::new();
+    KINDS.get_or_init(|| Kinds::of(builtin::published()))
 }

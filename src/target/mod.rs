@@ -3,6 +3,7 @@
 //! Three halves: [`Reader`] has no write method, [`DryRunner`]'s one call always asks for a dry run, [`Writer`] alone
 //! writes. Planning, status, drift and diff are never given a Writer.
 
+mod definitions;
 mod error;
 mod gate;
 pub mod kubernetes;
@@ -12,6 +13,7 @@ pub mod sqlite;
 mod write;
 
 pub use crate::inventory::LogLine;
+pub use definitions::Definitions;
 pub use error::TargetError;
 pub use gate::{Gate, Passing, UNHEALTHY, Wait};
 pub use port::{

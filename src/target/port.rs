@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::definitions::Definitions;
 use super::error::TargetError;
 use super::write::{Asked, Batch, Interrupted, Recovered, Staged, Verdict, Written};
 use crate::base::clock::Moment;
@@ -160,8 +161,8 @@ pub trait Reader {
     fn interrupted(&self) -> Result<Vec<Interrupted>, TargetError> {
         Ok(Vec::new())
     }
-    /// The CustomResourceDefinitions that the target serves.
-    fn definitions(&self) -> Result<Vec<Live>, TargetError>;
+    /// The kinds that the target serves.
+    fn definitions(&self) -> Result<Definitions, TargetError>;
     /// The identities of those of `ids` that exist.
     fn heads(&self, ids: &[&ResourceId]) -> Result<HashMap<ResourceId, Head>, TargetError>;
     /// Those of `ids` that exist, whole.

@@ -38,10 +38,14 @@ fn a_kind_can_come_from_the_same_commit_or_the_target_and_the_commit_wins() {
     let integer = CRD.replace("TYPE", "integer");
     let text = CRD.replace("TYPE", "string");
     assert!(check(&spec(), &[("crd.yaml", &integer), ("w.yaml", WIDGET)]).is_ok());
-    assert!(admission::check(&spec(), set(&[("w.yaml", WIDGET)]), &[served("integer")], &[]).is_ok());
-    let rejection =
-        admission::check(&spec(), set(&[("crd.yaml", &text), ("w.yaml", WIDGET)]), &[served("integer")], &[])
-            .unwrap_err();
+    assert!(admission::check(&spec(), set(&[("w.yaml", WIDGET)]), &vec![served("integer")].into(), &[]).is_ok());
+    let rejection = admission::check(
+        &spec(),
+        set(&[("crd.yaml", &text), ("w.yaml", WIDGET)]),
+        &vec![served("integer")].into(),
+        &[],
+    )
+    .unwrap_err();
     assert_eq!(rejection.faults().map(short).collect::<Vec<_>>(), ["4 type-mismatch /spec/size"]);
     assert_eq!(refusals(WIDGET), ["2 unknown-kind /kind"]);
 }

@@ -6,6 +6,7 @@ use holdfast::admission;
 use holdfast::base::path::RepoPath;
 use holdfast::manifest::{Limits, assemble};
 use holdfast::source::scope::Namespaces;
+use holdfast::target::Definitions;
 
 use crate::support::{short, spec};
 
@@ -27,7 +28,7 @@ fn is_admitted(name: &str, at_least: usize) {
     let mut spec = spec();
     spec.namespaces = Namespaces::Any;
     spec.default_namespace = Some("default".to_owned());
-    match admission::check(&spec, assemble(files, &Limits::default()), &[], &[]) {
+    match admission::check(&spec, assemble(files, &Limits::default()), &Definitions::default(), &[]) {
         Ok(set) => {
             assert!(set.manifests().len() >= at_least, "only {} manifests", set.manifests().len());
             let warnings: Vec<&str> = set.warnings().iter().map(|w| w.text.as_str()).collect();

@@ -15,6 +15,7 @@ use holdfast::plan::document::{Action, Waiver};
 use holdfast::source::scope::{ClusterKinds, Namespaces};
 use holdfast::source::spec::SourceSpec;
 use holdfast::source::url::RepositoryUrl;
+use holdfast::target::Definitions;
 use holdfast::target::{Head, Live};
 
 /// A Source that may write namespace `shop` and every cluster-scoped kind.
@@ -32,12 +33,12 @@ pub(crate) fn set(files: &[(&str, &str)]) -> ManifestSet {
 }
 
 pub(crate) fn check(spec: &SourceSpec, files: &[(&str, &str)]) -> Result<CheckedSet, Rejection> {
-    admission::check(spec, set(files), &[], &[])
+    admission::check(spec, set(files), &Definitions::default(), &[])
 }
 
 pub(crate) fn check_waived(spec: &SourceSpec, text: &str, rule: &str) -> Result<CheckedSet, Rejection> {
     let waiver = Waiver { rule: rule.to_owned(), reason: "a test".to_owned() };
-    admission::check(spec, set(&[("a.yaml", text)]), &[], &[waiver])
+    admission::check(spec, set(&[("a.yaml", text)]), &Definitions::default(), &[waiver])
 }
 
 /// What is wrong with one file under the ordinary Source, each as `LINE RULE PATH`.

@@ -51,7 +51,9 @@ fn spec() -> SourceSpec {
 }
 
 fn check(spec: &SourceSpec, set: ManifestSet) -> CheckedSet {
-    admission::check(spec, set, &[], &[]).map_err(|refused| refused.faults().cloned().collect::<Vec<_>>()).unwrap()
+    admission::check(spec, set, &holdfast::target::Definitions::default(), &[])
+        .map_err(|refused| refused.faults().cloned().collect::<Vec<_>>())
+        .unwrap()
 }
 
 /// From the checked set to the sealed plan, against a target that has nothing of it.

@@ -118,7 +118,8 @@ fn together() {
     let file = place.lab.path().join("holdfast.yaml");
     let text = std::fs::read_to_string(&file).unwrap();
     let (source, target) = text.split_once("---\n").unwrap();
-    let other = source.replace("name: shop", "name: other").replace("first", "second").replace("deploy", "second");
+    let other =
+        source.replace("name: shop", "name: other").replace("first", "second").replace("path: deploy", "path: second");
     std::fs::write(&file, format!("{source}---\n{other}---\n{target}")).unwrap();
     place.declare("a", &config("a"));
     place.repo.write("second/b.yaml", config("b"));

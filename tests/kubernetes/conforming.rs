@@ -68,6 +68,7 @@ impl Fresh {
             place: Place::Files(vec![on.kubeconfig.clone()]),
             context: None,
             state_namespace: format!("conformance-{number}"),
+            cache: None,
             lease: Some(Duration::from_secs(9)),
         };
         Self { target: Kubernetes::open(&options, Arc::new(Wall)).unwrap(), hand }

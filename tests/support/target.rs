@@ -10,7 +10,7 @@ use holdfast::inventory::{Controls, Inventory, LoopRecord, OWNER_ANNOTATION, Own
 use holdfast::merge;
 use holdfast::schema::crd::Crd;
 use holdfast::schema::{Catalog, KindSchema};
-use holdfast::target::{Contents, Head, History, HistoryEntry, Live, LogLine, Reader, TargetError};
+use holdfast::target::{Contents, Definitions, Head, History, HistoryEntry, Live, LogLine, Reader, TargetError};
 use serde_json::{Value, json};
 
 /// The moment of everything in tests.
@@ -45,7 +45,7 @@ impl Model {
 
     /// All kinds that it serves.
     pub fn catalog(&self) -> Catalog {
-        let crds = self.definitions().unwrap().into_iter().filter_map(|d| Crd::read(&d.object).ok()).collect();
+        let crds = self.definitions().unwrap().iter().filter_map(|d| Crd::read(&d.object).ok()).collect();
         Catalog::builtin().with_crds(crds)
     }
 
@@ -210,10 +210,10 @@ impl Reader for Model {
     fn loop_record(&self, _: &SourceId) -> Result<LoopRecord, TargetError> {
         Ok(LoopRecord::default())
     }
-    fn definitions(&self) -> Result<Vec<Live>, TargetError> {
+    fn definitions(&self) -> Result<Definitions, TargetError> {
         let kind = GroupKind::new("apiextensions.k8s.io", "CustomResourceDefinition");
         let all = self.objects.iter().filter(|(id, _)| id.group_kind() == kind);
-        Ok(all.map(|(id, object)| Live { head: head(id, object), object: object.clone() }).collect())
+        Ok(all.map(|(id, object)| Live { head: head(id, object), object: object.clone() }).collect::<Vec<_>>().into())
     }
     fn heads(&self, ids: &[&ResourceId]) -> Result<HashMap<ResourceId, Head>, TargetError> {
         Ok(ids.iter().filter_map(|id| Some(((*id).clone(), self.head(id)?))).collect())

@@ -148,7 +148,10 @@ fn refuse_foreign(folder: &Path) -> Result<(), MirrorError> {
 }
 
 /// Makes a folder that only its owner can read, or refuses one that others can.
-fn private_folder(root: &Path) -> Result<(), MirrorError> {
+///
+/// # Errors
+/// If it can't be made, or is open to others.
+pub fn private_folder(root: &Path) -> Result<(), MirrorError> {
     if !root.is_dir() {
         let mut builder = DirBuilder::new();
         builder.recursive(true);

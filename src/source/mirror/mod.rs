@@ -28,6 +28,7 @@ use super::limits::Limits;
 use super::refs::RefSpec;
 use super::url::RepositoryUrl;
 use cache::Place;
+pub use cache::private_folder;
 pub use credentials::Credentials;
 pub use error::MirrorError;
 use history::History;

@@ -1,6 +1,7 @@
 //! The one connection to a cluster, with the runtime that drives it.
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use super::kubeconfig::{self, Place, chain};
 use super::request::{Answer, Ask, Failed, send};
 use crate::base::clock::Clock;
 use crate::base::text;
+use crate::schema::Catalog;
 use crate::target::TargetError;
 
 /// How long a connection may take to be made.
@@ -27,6 +29,10 @@ pub(super) struct Connection {
     /// The namespace of Holdfast's own state.
     pub(super) state_namespace: String,
     discovery: Mutex<Option<Arc<Discovery>>>,
+    /// Where what the cluster publishes of itself is kept.
+    pub(super) cache: Option<PathBuf>,
+    /// The schemas that were read last, with what they were read by.
+    schemas: Mutex<Option<(String, Catalog)>>,
     /// How leases are held.
     pub(super) timing: Timing,
     /// The wall clock.
@@ -62,7 +68,8 @@ impl Connection {
         let client = client.map_err(failed)?;
         let timing = options.lease.map(Timing::of).unwrap_or_default();
         let state_namespace = options.state_namespace.clone();
-        Ok(Self { runtime, client, shown, state_namespace, discovery: Mutex::new(None), timing, clock })
+        let (cache, discovery, schemas) = (options.cache.clone(), Mutex::default(), Mutex::default());
+        Ok(Self { runtime, client, shown, state_namespace, discovery, cache, schemas, timing, clock })
     }
 
     /// For whoever outlives a borrow of the connection.
@@ -95,6 +102,17 @@ impl Connection {
         let found = Arc::new(found);
         *self.discovery.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
         Ok(found)
+    }
+
+    /// The schemas that were read by this key, if they were the last.
+    pub(super) fn schemas(&self, key: &str) -> Option<Catalog> {
+        let known = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        known.as_ref().filter(|(by, _)| by == key).map(|(_, catalog)| catalog.clone())
+    }
+
+    /// Remembers the schemas that were read by a key.
+    pub(super) fn keep_schemas(&self, key: String, catalog: Catalog) {
+        *self.schemas.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, catalog));
     }
 
     /// A failure to read something.

@@ -16,7 +16,9 @@ pub(super) struct Served {
     pub(super) version: String,
     pub(super) plural: String,
     pub(super) namespaced: bool,
-    verbs: Vec<String>,
+    pub(super) verbs: Vec<String>,
+    pub(super) singular: String,
+    pub(super) short_names: Vec<String>,
 }
 
 impl Served {
@@ -91,6 +93,12 @@ impl Discovery {
                         plural: text(resource, "resource").to_owned(),
                         namespaced: text(resource, "scope") == "Namespaced",
                         verbs: verbs.map(str::to_owned).collect(),
+                        singular: text(resource, "singularResource").to_owned(),
+                        short_names: array(resource, "shortNames")
+                            .iter()
+                            .filter_map(Value::as_str)
+                            .map(str::to_owned)
+                            .collect(),
                     };
                     self.kinds.entry(GroupKind::new(name, kind)).or_default().push(served);
                 }
@@ -115,6 +123,11 @@ impl Discovery {
     /// A kind in exactly this version.
     pub(super) fn exactly(&self, kind: &GroupKind, api_version: &str) -> Option<&Served> {
         self.kinds.get(kind)?.iter().find(|served| served.api_version() == api_version)
+    }
+
+    /// Every kind with its versions, the one that the server prefers first.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = (&GroupKind, &[Served])> {
+        self.kinds.iter().map(|(kind, all)| (kind, all.as_slice()))
     }
 
     /// Every kind whose objects live in namespaces and can be listed, in the version that the server prefers.

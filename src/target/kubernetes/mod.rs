@@ -10,6 +10,7 @@ mod discovery;
 mod dry_run;
 mod kubeconfig;
 mod objects;
+mod openapi;
 mod outside;
 mod request;
 mod state;
@@ -44,6 +45,8 @@ pub struct Options {
     pub context: Option<String>,
     /// The namespace of Holdfast's own state.
     pub state_namespace: String,
+    /// A folder where what a cluster publishes of itself is kept; `None` keeps nothing.
+    pub cache: Option<std::path::PathBuf>,
     /// How long a Source stays locked after its holder was last heard of; `None` is half a minute.
     pub lease: Option<Duration>,
 }

@@ -1,12 +1,13 @@
 //! The port's Reader on a cluster. There is no moment that all reads share: each says what was so when it was read.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
 use super::connection::Connection;
 use super::objects::{self, Depth, Manner, head};
+use super::openapi;
 use super::outside;
 use super::request::{Ask, JSON, escaped};
 use super::state::{self, Blob, Entry, Kind, Store};
@@ -14,7 +15,7 @@ use crate::base::ids::{PlanId, SourceId, TargetIdentity};
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::inventory::{Controls, Inventory, LogLine, LoopRecord, Released, Row, SourceRecord};
 use crate::source::spec::ServiceAccount;
-use crate::target::{Contents, Head, History, HistoryEntry, Interrupted, Live, Reader, TargetError};
+use crate::target::{Contents, Definitions, Head, History, HistoryEntry, Interrupted, Live, Reader, TargetError};
 
 /// What is read of a cluster.
 pub(super) struct View<'c> {
@@ -142,7 +143,7 @@ impl Reader for View<'_> {
         Ok(self.on.wait(self.store().told(source))?.map(|(told, _)| told.loop_record).unwrap_or_default())
     }
 
-    fn definitions(&self) -> Result<Vec<Live>, TargetError> {
+    fn definitions(&self) -> Result<Definitions, TargetError> {
         self.on.wait(definitions(self.on))
     }
 
@@ -267,21 +268,26 @@ pub(super) async fn was_applied(on: &Connection, plan: &PlanId) -> Result<bool, 
     Ok(found.iter().any(|entry| entry.entry.plan.as_ref() == Some(plan) && entry.entry.operation == "apply"))
 }
 
-/// The CustomResourceDefinitions that the cluster serves.
-pub(super) async fn definitions(on: &Connection) -> Result<Vec<Live>, TargetError> {
+/// The kinds that the cluster serves: by its definitions, and by what it publishes of all others.
+pub(super) async fn definitions(on: &Connection) -> Result<Definitions, TargetError> {
     let kind = GroupKind::new("apiextensions.k8s.io", "CustomResourceDefinition");
     let discovery = on.discovery().await?;
-    let Some(served) = discovery.find(&kind, Some("apiextensions.k8s.io/v1")) else {
-        return Ok(Vec::new());
-    };
     let mut found = Vec::new();
+    let Some(served) = discovery.find(&kind, Some("apiextensions.k8s.io/v1")) else {
+        return Ok(Definitions::new(openapi::catalog(on, &BTreeSet::new()).await?, found));
+    };
     objects::list(on, served, None, (Depth::Whole, None), |object| {
         let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let id = ResourceId { group: kind.group.clone(), kind: kind.kind.clone(), namespace: None, name };
         found.extend(head(id, &object).map(|head| Live { head, object }));
     })
     .await?;
-    Ok(found)
+    let defined = |live: &Live| {
+        let text = |at: &str| live.object.pointer(at).and_then(Value::as_str);
+        Some(GroupKind::new(text("/spec/group")?, text("/spec/names/kind")?))
+    };
+    let custom: BTreeSet<GroupKind> = found.iter().filter_map(defined).collect();
+    Ok(Definitions::new(openapi::catalog(on, &custom).await?, found))
 }
 
 /// Makes the namespace of the state, if it isn't there.

@@ -8,7 +8,7 @@ use super::view::View;
 use crate::base::ids::{PlanId, SourceId, TargetIdentity};
 use crate::base::resource::ResourceId;
 use crate::inventory::{Controls, Inventory, LoopRecord, Released, SourceRecord};
-use crate::target::{Contents, Head, History, HistoryEntry, Live, LogLine, Reader, TargetError};
+use crate::target::{Contents, Definitions, Head, History, HistoryEntry, Live, LogLine, Reader, TargetError};
 
 impl Reader for View {
     fn identity(&self) -> Result<TargetIdentity, TargetError> {
@@ -41,8 +41,8 @@ impl Reader for View {
         self.source_loop(source)
     }
 
-    fn definitions(&self) -> Result<Vec<Live>, TargetError> {
-        self.crds()
+    fn definitions(&self) -> Result<Definitions, TargetError> {
+        self.crds().map(Definitions::from)
     }
 
     fn heads(&self, ids: &[&ResourceId]) -> Result<HashMap<ResourceId, Head>, TargetError> {

@@ -15,6 +15,7 @@ use super::writer::Session;
 use crate::base::failpoint;
 use crate::base::fault::{Class, Fault, RuleId};
 use crate::base::interrupt::Interrupt;
+use crate::base::resource::ResourceId;
 use crate::inventory::OWNER_ANNOTATION;
 use crate::target::kubernetes::discovery::Served;
 use crate::target::kubernetes::dry_run::hidden;
@@ -427,12 +428,21 @@ impl Session<'_> {
     /// Deletes what was created, unless something of others would go along.
     async fn unmake(&self, served: &Served, step: &Step, live: &Value) -> Result<Option<String>, TargetError> {
         let id = &step.id;
-        if id.is("", "Namespace") || id.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+        let until = Instant::now() + PATIENCE;
+        while id.is("", "Namespace") || id.is("apiextensions.k8s.io", "CustomResourceDefinition") {
             let mut cache = std::collections::HashMap::new();
             let along = self.along(id, uid(live).unwrap_or_default(), &mut cache).await?;
-            if let Some(held) = along.first() {
-                return Ok(Some(format!("{held} is in it and would go along")));
+            let Some(first) = along.first() else { break };
+            // What controllers made for what was just taken back goes by itself, a little later.
+            let goes = |id: &&ResourceId| {
+                cache.values().flatten().any(|head| head.id == **id && head.controlled && !head.owners.is_empty())
+            };
+            let stays = along.iter().find(|id| !goes(id));
+            if stays.is_some() || Instant::now() >= until {
+                return Ok(Some(format!("{} is in it and would go along", stays.unwrap_or(first))));
             }
+            self.may_write()?;
+            tokio::time::sleep(LOOK).await;
         }
         self.delete_exactly(served, step, live).await.map(|()| None)
     }

@@ -20,7 +20,7 @@ use crate::target::kubernetes::connection::Connection;
 use crate::target::kubernetes::dry_run::declared;
 use crate::target::kubernetes::state::{self, Store};
 use crate::target::kubernetes::view::{self, View};
-use crate::target::{Batch, Live, Reader, Staged, TargetError, Writer, Written};
+use crate::target::{Batch, Definitions, Reader, Staged, TargetError, Writer, Written};
 
 /// A writer that holds the leases of its Sources.
 pub(in super::super) struct Transaction<'c> {
@@ -105,7 +105,7 @@ impl Writer for Transaction<'_> {
     }
 
     fn commit(self: Box<Self>, staged: Staged) -> Result<Written, TargetError> {
-        let definitions = definitions(&self.view, &staged.batch)?;
+        let definitions = self.view.definitions()?;
         let mut written = self.on.wait(commit(&self, staged.batch, definitions))?;
         written.held = self.since.elapsed();
         Ok(written)
@@ -154,23 +154,16 @@ impl Session<'_> {
     }
 }
 
-/// The definitions of kinds that aren't built in and that the batch writes.
-fn definitions(view: &View<'_>, batch: &Batch) -> Result<Vec<Live>, TargetError> {
-    let builtin = Catalog::builtin();
-    let all_builtin = batch.writes.iter().all(|write| !builtin.by_group_kind(&write.id().group_kind()).is_empty());
-    if all_builtin { Ok(Vec::new()) } else { view.definitions() }
-}
-
 /// The kinds of a cluster's definitions, and of those that an apply writes itself.
-pub(super) fn catalog<'a>(definitions: &[Live], own: impl Iterator<Item = &'a Value>) -> Catalog {
+pub(super) fn catalog<'a>(definitions: &Definitions, own: impl Iterator<Item = &'a Value>) -> Catalog {
     let served = definitions.iter().filter_map(|live| Crd::read(&live.object).ok()).collect();
     let is_definition =
         |object: &&Value| object.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition");
     let own = own.filter(is_definition).filter_map(|object| Crd::read(object).ok()).collect();
-    Catalog::builtin().with_crds(served).with_crds(own)
+    definitions.catalog().with_crds(served).with_crds(own)
 }
 
-async fn commit(on: &Transaction<'_>, batch: Batch, definitions: Vec<Live>) -> Result<Written, TargetError> {
+async fn commit(on: &Transaction<'_>, batch: Batch, definitions: Definitions) -> Result<Written, TargetError> {
     let store = Store { on: on.on };
     let heads = store.heads().await?;
     if let (true, Some(plan)) = (batch.single_use, &batch.plan)

@@ -48,6 +48,13 @@ fn manifests_hold() {
     replay("manifest", Some("../yaml-corpus/inputs"), checks::manifest::holds);
 }
 
+/// `found/kubectl.jsonl` is what `oracle` says of them.
+#[test]
+fn manifests_that_were_found_are_read_as_kubectl_reads_them() {
+    let found = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/found");
+    agree(&files(&found.join("manifest")), &fs::read_to_string(found.join("kubectl.jsonl")).unwrap());
+}
+
 #[test]
 fn plans_hold() {
     replay("plan", None, checks::plan::holds);
@@ -80,10 +87,16 @@ fn what_is_read_is_read_as_kubectl_reads_it() {
     let feed = std::thread::spawn(move || stdin.write_all(names.as_bytes()));
     let said = child.wait_with_output().unwrap();
     feed.join().unwrap().unwrap();
+    agree(&all, &String::from_utf8(said.stdout).unwrap());
+}
+
+/// Kubectl's readings are one to a line, in the order of the files. What we read, we read as it does.
+fn agree(all: &[PathBuf], readings: &str) {
+    assert_eq!(all.len(), readings.lines().count());
     let (mut read, mut refused, mut wrong) = (0, 0, Vec::new());
-    for (path, line) in all.iter().zip(String::from_utf8(said.stdout).unwrap().lines()) {
+    for (path, line) in all.iter().zip(readings.lines()) {
         let Ok(theirs) = holdfast::base::json::read::<Value>(line.as_bytes()) else { continue };
-        assert_eq!(theirs["name"], path.to_str().unwrap());
+        assert!(path.ends_with(theirs["name"].as_str().unwrap()), "{}: {}", path.display(), theirs["name"]);
         let ours = read_objects(&RepoPath::from("any.yaml"), fs::read(path).unwrap(), &Limits::default());
         if !ours.faults.is_empty() {
             refused += 1;

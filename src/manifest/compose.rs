@@ -219,7 +219,9 @@ impl<'c> Composer<'c> {
         anchor: Option<String>,
         at: usize,
     ) -> Result<(), Stopped> {
-        if text == "<<" && (style == Style::Plain && tag.is_none() || tag == Some("tag:yaml.org,2002:merge")) {
+        // To kubectl the tag `!` makes any text plain.
+        let is_plain = style == Style::Plain && tag.is_none() || tag == Some("!");
+        if text == "<<" && (is_plain || tag == Some("tag:yaml.org,2002:merge")) {
             if let Some(name) = anchor {
                 self.anchored(name, self.done.surprises.len(), &Value::String(text), at)?;
             }

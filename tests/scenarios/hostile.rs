@@ -154,9 +154,16 @@ fn a_thousand_aliases_are_written_out_and_a_thousand_that_multiply_are_refused_a
     for n in 1..=1000 {
         writeln!(text, "x{n}: &a{n} [*a{}, *a{}]", n - 1, n - 1).unwrap();
     }
-    let stage = Stage::with("bomb.yaml", text);
-    let said = stage.refused("size-limit", "bomb.yaml:", 400);
-    assert!(said.contains("alias"), "{said}");
+    // As deep as they are many, and flat but a thousand entries each.
+    let wide = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\nx: &a [{}]\ny: [{}]\n",
+        "v, ".repeat(1000),
+        "*a, ".repeat(1000)
+    );
+    for (text, line) in [(text, ""), (wide, "5:")] {
+        let said = Stage::with("bomb.yaml", text).refused("size-limit", &format!("bomb.yaml:{line}"), 400);
+        assert!(said.contains("alias"), "{said}");
+    }
 }
 
 #[test]

@@ -223,10 +223,12 @@ impl<'a> Beside<'a, '_> {
             manager: &manager,
             left_alone: &[],
         };
+        // It may have been this Source's before, and still have changes from its own pause.
+        let own = self.inputs[source].emergencies.get(checked.id()).is_some_and(|e| emergency::kept(e).is_some());
+        if matches!(claim, Claim::Transfer(_)) && (own || emergencies.contains_key(checked.id())) {
+            return (Considered::Fault(emergency::refused(Some(checked), checked.id(), "transferred")), Vec::new());
+        }
         if let Some(emergency) = emergencies.get(checked.id()) {
-            if matches!(claim, Claim::Transfer(_)) {
-                return (Considered::Fault(emergency::refused(Some(checked), checked.id(), "transferred")), Vec::new());
-            }
             let merged = |pointers: &[Pointer]| {
                 let alone = Alone::of(checked, pointers);
                 let counted = declared_before.map(|before| alone.leave_out(checked, before.clone()));

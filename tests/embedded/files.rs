@@ -214,6 +214,34 @@ fn child_that_holds_the_lock() {
 }
 
 #[test]
+fn who_reads_beside_its_own_write_keeps_its_log_from_others() {
+    let store = Store::new();
+    let child_name = "files::child_that_reads_beside_its_own_write";
+    let mut writer = child(child_name, store.folder.path(), &json!({})).spawn().unwrap();
+    wait_for(&mut writer, "holding");
+    drop(store.target.reader().unwrap());
+    let log = store.folder.path().join("db/cp.db-wal");
+    assert!(log.exists(), "the last to close a database clears its log away, and this one isn't the last");
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+}
+
+#[test]
+#[ignore = "a child of another test"]
+fn child_that_reads_beside_its_own_write() {
+    if task().is_none() {
+        return;
+    }
+    let target = Embedded::open(Path::new("db/cp.db"), options(Access::Write)).unwrap();
+    let _writer = target.writer(&[], Duration::from_secs(5)).unwrap();
+    drop(target.reader().unwrap());
+    println!("holding");
+    std::io::stdout().flush().unwrap();
+    // Until it is killed.
+    let _ = std::io::Read::read(&mut std::io::stdin(), &mut [0]);
+}
+
+#[test]
 fn a_full_disk_leaves_everything_as_it_was() {
     let store = Store::new();
     let mut shop = Shop::new(&store.target, "shop");

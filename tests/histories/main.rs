@@ -10,7 +10,9 @@ mod check;
 mod engine;
 mod play;
 mod reference;
+mod script;
 mod step;
+mod tally;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -20,12 +22,18 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use step::Step;
 
+/// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Steps of one history.
 const STEPS: usize = 200;
 /// Histories that are played side by side; a number of its own, so that one seed means the same histories everywhere.
 const THREADS: u64 = 2;
 /// The histories that are played unless another seed is given: the same each time, so that what fails is what a change broke.
 const SEED: u64 = 20_261_130;
+/// After so many histories a thread says how far it has come.
+const TOLD: usize = 50;
 /// How long histories are tried, unless said otherwise.
 const SECONDS: u64 = 45;
 
@@ -48,11 +56,21 @@ fn no_history_breaks_a_promise() {
     eprintln!("histories of {steps} steps; HOLDFAST_HISTORIES_SEED={seed}");
     let tried: usize = std::thread::scope(|scope| {
         let runs: Vec<_> =
-            (0..THREADS).map(|at| scope.spawn(move || run(steps, until, seed.wrapping_add(at)))).collect();
+            (0..THREADS).map(|at| scope.spawn(move || alone(|| run(steps, until, seed.wrapping_add(at))))).collect();
         runs.into_iter().map(|run| run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).sum()
     });
-    eprintln!("histories: {tried} of {steps} steps kept every promise");
+    eprintln!("histories: {tried} of {steps} steps kept every promise; in them\n{}", tally::told());
     assert!(tried > 0, "the time was too short for a single history");
+}
+
+/// Does all of something on one thread: so small a world gains nothing by many, and each hand-over costs.
+fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(work)
+}
+
+/// So many histories at most on each thread (`HOLDFAST_HISTORIES_MOST`).
+fn most() -> usize {
+    usize::try_from(number("HOLDFAST_HISTORIES_MOST", u64::MAX)).unwrap_or(usize::MAX)
 }
 
 /// Tries histories until the time is over; how many there were.
@@ -63,7 +81,7 @@ fn run(steps: usize, until: Instant, seed: u64) -> usize {
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let history = proptest::collection::vec(step::step(), steps..=steps);
     let mut tried = 0;
-    while tried == 0 || Instant::now() < until {
+    while tried == 0 || (Instant::now() < until && tried < most()) {
         let steps = history.new_tree(&mut runner).unwrap().current();
         if let Err(broken) = play::play(&steps) {
             eprintln!("{broken}; looking for a short script that fails ...");
@@ -74,6 +92,9 @@ fn run(steps: usize, until: Instant, seed: u64) -> usize {
             );
         }
         tried += 1;
+        if tried.is_multiple_of(TOLD) {
+            eprintln!("histories: {tried} of this thread kept every promise (seed {seed})");
+        }
     }
     tried
 }

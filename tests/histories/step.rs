@@ -1,8 +1,6 @@
 //! What can happen in a world, one line each.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use proptest::prelude::*;
 
@@ -17,9 +15,14 @@ impl Side {
     pub const BOTH: [Self; 2] = [Self::Alpha, Self::Beta];
 
     pub fn name(self) -> &'static str {
+        self.names()[0].text()
+    }
+
+    /// The names that its Source goes by, the first one first.
+    pub fn names(self) -> [Name; 2] {
         match self {
-            Self::Alpha => "alpha",
-            Self::Beta => "beta",
+            Self::Alpha => [Name::Alpha, Name::Alma],
+            Self::Beta => [Name::Beta, Name::Bella],
         }
     }
 
@@ -27,6 +30,38 @@ impl Side {
         match self {
             Self::Alpha => Self::Beta,
             Self::Beta => Self::Alpha,
+        }
+    }
+}
+
+/// A Source's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Name {
+    Alpha,
+    Alma,
+    Beta,
+    Bella,
+}
+
+impl Name {
+    pub const ALL: [Self; 4] = [Self::Alpha, Self::Alma, Self::Beta, Self::Bella];
+
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Alpha => "alpha",
+            Self::Alma => "alma",
+            Self::Beta => "beta",
+            Self::Bella => "bella",
+        }
+    }
+
+    /// The name that its Source takes next.
+    pub fn next(self) -> Self {
+        match self {
+            Self::Alpha => Self::Alma,
+            Self::Alma => Self::Alpha,
+            Self::Beta => Self::Bella,
+            Self::Bella => Self::Beta,
         }
     }
 }
@@ -66,6 +101,20 @@ impl Res {
 /// Named values: `data` of a ConfigMap, labels of a claim.
 pub type Data = BTreeMap<char, u8>;
 
+/// What a commit declares of a resource.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Manifest {
+    pub data: Data,
+    pub wave: i8,
+    /// `holdfast.dev/release-to`
+    pub release: Option<Name>,
+    /// `holdfast.dev/adopt-from`
+    pub from: Option<Name>,
+}
+
+/// What a commit declares.
+pub type Tree = BTreeMap<Res, Manifest>;
+
 /// Permissions given to a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Given {
@@ -75,26 +124,66 @@ pub struct Given {
     pub adopt: bool,
     /// `--allow` of the claim.
     pub allow: bool,
+    /// `--release`, for everything.
+    pub release: bool,
+    /// `--adopt-from`, every Source.
+    pub from: bool,
 }
 
 /// The Sources of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     One(Side),
+    /// By a configuration that has no other.
+    Alone(Side),
     Both,
 }
 
 impl Who {
     pub fn sides(self) -> Vec<Side> {
         match self {
-            Self::One(side) => vec![side],
+            Self::One(side) | Self::Alone(side) => vec![side],
             Self::Both => Side::BOTH.to_vec(),
         }
     }
 
     pub fn has(self, side: Side) -> bool {
-        self == Self::Both || self == Self::One(side)
+        self.sides().contains(&side)
     }
+
+    /// The configuration's other Sources.
+    pub fn others(self) -> Vec<Side> {
+        match self {
+            Self::One(side) => vec![side.other()],
+            Self::Alone(_) | Self::Both => Vec::new(),
+        }
+    }
+}
+
+/// What is planned of Sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    Apply,
+    /// Back to the applied commit.
+    Repair,
+    /// The Source is removed, and its objects stay.
+    Orphan,
+    /// The Source is removed with its objects.
+    Prune,
+    /// The Source takes back what bears its mark.
+    Rebuild,
+}
+
+impl What {
+    pub fn removes(self) -> bool {
+        matches!(self, Self::Orphan | Self::Prune)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Job {
+    pub what: What,
+    pub who: Who,
 }
 
 /// What a hand does with the owner mark of what it puts.
@@ -113,7 +202,7 @@ pub enum MarkEdit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// A commit that declares a resource.
-    Declare(Side, Res, Data),
+    Declare(Side, Res, Manifest),
     /// A commit that no longer declares it.
     Withdraw(Side, Res),
     /// The branch goes back to the commit before.
@@ -121,25 +210,35 @@ pub enum Step {
     /// The Source's `prune` in holdfast.yaml.
     Prune(Side, bool),
     /// Plans and applies.
-    Apply(Who, Given),
+    Apply(Job, Given),
     /// Plans and keeps the plan.
-    Save(u8, Who, Given),
+    Save(u8, Job, Given),
     /// Applies a kept plan.
     ApplySaved(u8),
     /// An apply that ends right before its commit.
-    Cut(Who, Given),
+    Cut(Job, Given),
     /// An apply by a process that dies at a place.
-    Kill(Who, &'static str),
+    Kill(Job, &'static str),
     /// Somebody outside sets or takes off one value; makes the object if there is none.
     Put(u8, Res, char, Option<u8>, MarkEdit),
     /// Somebody outside deletes it.
     Delete(u8, Res),
     /// Somebody outside deletes it and makes it anew just so, mark included.
     Remake(u8, Res),
-    /// A person pauses the Source.
-    Pause(Side),
+    /// A person pauses the Source, for so many seconds or until somebody ends it.
+    Pause(Side, Option<u8>),
     /// A person ends the pause; `true` gives up what was written in pauses.
     Resume(Side, bool),
+    /// A person pins the Source to the applied commit, or to one so many behind the newest; for so many seconds.
+    Pin(Side, Option<u8>, Option<u8>),
+    /// A person ends the pin.
+    Unpin(Side),
+    /// The Source takes its next name, on the target and in the configuration.
+    Rename(Side),
+    /// The loop looks at the Source once, in a process of its own.
+    Tick(Side),
+    /// So many seconds pass.
+    Wait(u8),
 }
 
 /// Places where a process can die.
@@ -162,184 +261,103 @@ fn res() -> impl Strategy<Value = Res> {
     prop::sample::select(Res::ALL.to_vec())
 }
 
+/// What a Source mostly declares: two that want the same all the time would come to nothing.
+fn res_of(side: Side) -> impl Strategy<Value = Res> {
+    let (more, less) = match side {
+        Side::Alpha => ([Res::X, Res::Y, Res::Claim], Res::Z),
+        Side::Beta => ([Res::Z, Res::Z, Res::Claim], Res::Y),
+    };
+    prop_oneof![4 => prop::sample::select(more.to_vec()), 1 => Just(less), 1 => res()]
+}
+
+fn one(side: Side, alone: bool) -> Who {
+    if alone { Who::Alone(side) } else { Who::One(side) }
+}
+
 fn who() -> impl Strategy<Value = Who> {
-    prop_oneof![2 => side().prop_map(Who::One), 1 => Just(Who::Both)]
+    prop_oneof![
+        5 => side().prop_map(Who::One),
+        2 => side().prop_map(Who::Alone),
+        3 => Just(Who::Both),
+    ]
+}
+
+fn job() -> impl Strategy<Value = Job> {
+    let single = (side(), any::<bool>()).prop_map(|(side, alone)| one(side, alone));
+    let own = prop::sample::select(vec![What::Orphan, What::Prune, What::Rebuild, What::Rebuild]);
+    prop_oneof![
+        16 => who().prop_map(|who| Job { what: What::Apply, who }),
+        3 => who().prop_map(|who| Job { what: What::Repair, who }),
+        2 => (own, single).prop_map(|(what, who)| Job { what, who }),
+    ]
 }
 
 fn key() -> impl Strategy<Value = char> {
     prop::sample::select(vec!['a', 'b', 'c'])
 }
 
-fn data() -> impl Strategy<Value = Data> {
-    prop::collection::btree_map(key(), 0u8..3, 0..3)
+/// A name of a Source's other side, mostly the first.
+fn name_of(side: Side) -> impl Strategy<Value = Name> {
+    let [first, second] = side.names();
+    prop_oneof![5 => Just(first), 1 => Just(second)]
+}
+
+fn manifest(side: Side) -> impl Strategy<Value = Manifest> {
+    let data = prop::collection::btree_map(key(), 0u8..3, 0..3);
+    let wave = prop_oneof![4 => Just(0i8), 1 => Just(-1i8), 1 => Just(1i8)];
+    let named = || prop::option::weighted(0.2, name_of(side.other()));
+    (data, wave, named(), named()).prop_map(|(data, wave, release, from)| Manifest { data, wave, release, from })
 }
 
 fn given() -> impl Strategy<Value = Given> {
-    (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(deletes, adopt, allow)| Given { deletes, adopt, allow })
+    let often = || proptest::bool::weighted(0.65);
+    (often(), often(), any::<bool>(), proptest::bool::weighted(0.1), proptest::bool::weighted(0.3))
+        .prop_map(|(deletes, adopt, allow, release, from)| Given { deletes, adopt, allow, release, from })
 }
 
 fn mark() -> impl Strategy<Value = MarkEdit> {
     prop_oneof![
-        8 => Just(MarkEdit::Keep),
-        1 => Just(MarkEdit::Off),
-        1 => res().prop_map(MarkEdit::Copy),
+        20 => Just(MarkEdit::Keep),
+        5 => Just(MarkEdit::Off),
+        2 => res().prop_map(MarkEdit::Copy),
         1 => Just(MarkEdit::Garbage),
     ]
+}
+
+fn seconds() -> impl Strategy<Value = u8> {
+    prop::sample::select(vec![3, 8, 20])
 }
 
 /// Any step
 pub fn step() -> impl Strategy<Value = Step> {
     let hand = 0u8..2;
+    let declare = side().prop_flat_map(|side| (Just(side), res_of(side), manifest(side)));
+    let killed = job().prop_map(|job| Job { who: job.who.sides().first().map_or(job.who, |s| one(*s, false)), ..job });
+    let killed = (killed, any::<bool>()).prop_map(|(job, both)| match (job.what, both) {
+        (What::Apply | What::Repair, true) => Job { who: Who::Both, ..job },
+        _ => job,
+    });
     prop_oneof![
-        20 => (side(), res(), data()).prop_map(|(side, res, data)| Step::Declare(side, res, data)),
-        10 => (side(), res()).prop_map(|(side, res)| Step::Withdraw(side, res)),
-        3 => side().prop_map(Step::Rewind),
-        4 => (side(), proptest::bool::weighted(0.75)).prop_map(|(side, on)| Step::Prune(side, on)),
-        30 => (who(), given()).prop_map(|(who, given)| Step::Apply(who, given)),
-        4 => (0u8..2, who(), given()).prop_map(|(slot, who, given)| Step::Save(slot, who, given)),
-        6 => (0u8..2).prop_map(Step::ApplySaved),
-        2 => (who(), given()).prop_map(|(who, given)| Step::Cut(who, given)),
-        1 => (who(), prop::sample::select(DEATHS.to_vec())).prop_map(|(who, at)| Step::Kill(who, at)),
-        12 => (hand.clone(), res(), key(), prop::option::of(0u8..3), mark())
+        40 => declare.prop_map(|(side, res, manifest)| Step::Declare(side, res, manifest)),
+        36 => (side(), res()).prop_map(|(side, res)| Step::Withdraw(side, res)),
+        6 => side().prop_map(Step::Rewind),
+        8 => (side(), proptest::bool::weighted(0.8)).prop_map(|(side, on)| Step::Prune(side, on)),
+        76 => (job(), given()).prop_map(|(job, given)| Step::Apply(job, given)),
+        8 => (0u8..2, job(), given()).prop_map(|(slot, job, given)| Step::Save(slot, job, given)),
+        12 => (0u8..2).prop_map(Step::ApplySaved),
+        4 => (job(), given()).prop_map(|(job, given)| Step::Cut(job, given)),
+        1 => (killed, prop::sample::select(DEATHS.to_vec())).prop_map(|(job, at)| Step::Kill(job, at)),
+        2 => side().prop_map(Step::Tick),
+        24 => (hand.clone(), res(), key(), prop::option::of(0u8..3), mark())
             .prop_map(|(hand, res, key, value, mark)| Step::Put(hand, res, key, value, mark)),
-        3 => (hand.clone(), res()).prop_map(|(hand, res)| Step::Delete(hand, res)),
-        3 => (hand, res()).prop_map(|(hand, res)| Step::Remake(hand, res)),
-        3 => side().prop_map(Step::Pause),
-        6 => (side(), any::<bool>()).prop_map(|(side, revert)| Step::Resume(side, revert)),
+        6 => (hand.clone(), res()).prop_map(|(hand, res)| Step::Delete(hand, res)),
+        7 => (hand, res()).prop_map(|(hand, res)| Step::Remake(hand, res)),
+        6 => (side(), prop::option::weighted(0.7, seconds())).prop_map(|(side, until)| Step::Pause(side, until)),
+        10 => (side(), any::<bool>()).prop_map(|(side, revert)| Step::Resume(side, revert)),
+        3 => (side(), prop::option::of(0u8..3), prop::option::weighted(0.7, seconds()))
+            .prop_map(|(side, back, until)| Step::Pin(side, back, until)),
+        5 => side().prop_map(Step::Unpin),
+        3 => side().prop_map(Step::Rename),
+        5 => seconds().prop_map(Step::Wait),
     ]
-}
-
-impl fmt::Display for Who {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::One(side) => f.write_str(side.name()),
-            Self::Both => f.write_str("both"),
-        }
-    }
-}
-
-impl fmt::Display for Given {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (given, word) in [(self.deletes, "deletes"), (self.adopt, "adopt"), (self.allow, "allow")] {
-            if given {
-                write!(f, " {word}")?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Declare(side, res, data) => {
-                write!(f, "declare {} {}", side.name(), res.name())?;
-                data.iter().try_for_each(|(key, value)| write!(f, " {key}={value}"))
-            }
-            Self::Withdraw(side, res) => write!(f, "withdraw {} {}", side.name(), res.name()),
-            Self::Rewind(side) => write!(f, "rewind {}", side.name()),
-            Self::Prune(side, on) => write!(f, "prune {} {on}", side.name()),
-            Self::Apply(who, given) => write!(f, "apply {who}{given}"),
-            Self::Save(slot, who, given) => write!(f, "save {slot} {who}{given}"),
-            Self::ApplySaved(slot) => write!(f, "apply-saved {slot}"),
-            Self::Cut(who, given) => write!(f, "cut {who}{given}"),
-            Self::Kill(who, at) => write!(f, "kill {who} {at}"),
-            Self::Put(hand, res, key, value, mark) => {
-                let value = value.map_or_else(|| "none".to_owned(), |v| v.to_string());
-                write!(f, "put {hand} {} {key} {value} ", res.name())?;
-                match mark {
-                    MarkEdit::Keep => f.write_str("keep"),
-                    MarkEdit::Off => f.write_str("off"),
-                    MarkEdit::Garbage => f.write_str("garbage"),
-                    MarkEdit::Copy(res) => write!(f, "copy {}", res.name()),
-                }
-            }
-            Self::Delete(hand, res) => write!(f, "delete {hand} {}", res.name()),
-            Self::Remake(hand, res) => write!(f, "remake {hand} {}", res.name()),
-            Self::Pause(side) => write!(f, "pause {}", side.name()),
-            Self::Resume(side, revert) => write!(f, "resume {} {revert}", side.name()),
-        }
-    }
-}
-
-impl FromStr for Step {
-    type Err = String;
-
-    fn from_str(line: &str) -> Result<Self, String> {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let word = |at: usize| words.get(at).copied().ok_or_else(|| "a word is missing".to_owned());
-        let side = |at| side_of(word(at)?);
-        let res = |at| res_of(word(at)?);
-        let small = |at| word(at)?.parse::<u8>().map_err(|e| e.to_string());
-        let given = |from: usize| given_of(words.get(from..).unwrap_or_default());
-        Ok(match word(0)? {
-            "declare" => Self::Declare(side(1)?, res(2)?, data_of(&words[3..])?),
-            "withdraw" => Self::Withdraw(side(1)?, res(2)?),
-            "rewind" => Self::Rewind(side(1)?),
-            "prune" => Self::Prune(side(1)?, word(2)? == "true"),
-            "apply" => Self::Apply(who_of(word(1)?)?, given(2)?),
-            "save" => Self::Save(small(1)?, who_of(word(2)?)?, given(3)?),
-            "apply-saved" => Self::ApplySaved(small(1)?),
-            "cut" => Self::Cut(who_of(word(1)?)?, given(2)?),
-            "kill" => {
-                let at = word(2)?;
-                let at = DEATHS.iter().find(|known| **known == at).ok_or_else(|| format!("{at} is no place"))?;
-                Self::Kill(who_of(word(1)?)?, at)
-            }
-            "put" => {
-                let value = if word(4)? == "none" { None } else { Some(small(4)?) };
-                let mark = match word(5)? {
-                    "keep" => MarkEdit::Keep,
-                    "off" => MarkEdit::Off,
-                    "garbage" => MarkEdit::Garbage,
-                    "copy" => MarkEdit::Copy(res(6)?),
-                    other => return Err(format!("{other} is no edit of a mark")),
-                };
-                Self::Put(small(1)?, res(2)?, key_of(word(3)?)?, value, mark)
-            }
-            "delete" => Self::Delete(small(1)?, res(2)?),
-            "remake" => Self::Remake(small(1)?, res(2)?),
-            "pause" => Self::Pause(side(1)?),
-            "resume" => Self::Resume(side(1)?, word(2)? == "true"),
-            other => return Err(format!("{other} is no step")),
-        })
-    }
-}
-
-fn side_of(word: &str) -> Result<Side, String> {
-    Side::BOTH.into_iter().find(|side| side.name() == word).ok_or_else(|| format!("{word} is no Source"))
-}
-
-fn who_of(word: &str) -> Result<Who, String> {
-    if word == "both" { Ok(Who::Both) } else { side_of(word).map(Who::One) }
-}
-
-fn res_of(word: &str) -> Result<Res, String> {
-    Res::ALL.into_iter().find(|res| res.name() == word).ok_or_else(|| format!("{word} is no resource"))
-}
-
-fn key_of(word: &str) -> Result<char, String> {
-    word.chars().next().filter(|_| word.len() == 1).ok_or_else(|| format!("{word} is no key"))
-}
-
-fn given_of(words: &[&str]) -> Result<Given, String> {
-    let mut given = Given::default();
-    for word in words {
-        match *word {
-            "deletes" => given.deletes = true,
-            "adopt" => given.adopt = true,
-            "allow" => given.allow = true,
-            other => return Err(format!("{other} is no permission")),
-        }
-    }
-    Ok(given)
-}
-
-fn data_of(words: &[&str]) -> Result<Data, String> {
-    let mut data = Data::new();
-    for word in words {
-        let (key, value) = word.split_once('=').ok_or_else(|| format!("{word} is no KEY=VALUE"))?;
-        data.insert(key_of(key)?, value.parse().map_err(|_| format!("{value} is no number"))?);
-    }
-    Ok(data)
 }

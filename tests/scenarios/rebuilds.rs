@@ -144,3 +144,22 @@ fn a_rebuild_takes_back_what_left_git_too_and_all_of_a_source_that_the_target_fo
     assert!(said.stdout.contains("neither commit nor inventory has it"), "{said:?}");
     assert!(lab.live("ConfigMap/shop/one").is_some());
 }
+
+#[test]
+fn no_wave_namespace_or_dependency_orders_what_is_taken_back() {
+    let lab = Lab::new();
+    let repo = lab.repo("repo");
+    repo.write("ns.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n");
+    let annotated =
+        |name: &str, what: &str| config(name).replace("}\ndata", &format!(", annotations: {{{what}}}}}\ndata"));
+    repo.write("a.yaml", annotated("a", "config.kubernetes.io/depends-on: /namespaces/shop/ConfigMap/b"));
+    repo.write("b.yaml", config("b"));
+    repo.write("c.yaml", annotated("c", "holdfast.dev/wave: \"-1\""));
+    repo.commit("first");
+    lab.configure(&[repo.source("web", &format!("{SPEC}\n  clusterKinds: [Namespace]"))]);
+    lab.apply(&[]);
+    Connection::open(lab.database()).unwrap().execute_batch("DELETE FROM inventory").unwrap();
+    let receipt = lab.run(&["source", "rebuild", "web", "--yes", "-o", "json"]).ok().json();
+    assert_eq!(receipt["changes"].as_array().unwrap().len(), 4);
+    assert_eq!(lab.plan(&[])["changes"], serde_json::json!([]));
+}

@@ -58,7 +58,7 @@ pub fn lint(
     writes::unchanged_is_its_own(&beside, &mut broken);
     writes::adopts_as_many_as_allowed(&beside, &mut broken);
     prune::keeps_the_budget(&beside, &mut broken);
-    order::stages(plan, &mut broken);
+    order::stages(&beside, &mut broken);
     order::containers_enclose_contents(&beside, &mut broken);
     order::dependencies_come_first(&beside, &mut broken);
     counts(plan, &mut broken);
@@ -103,6 +103,11 @@ impl<'a> Beside<'a> {
             None if *given == text => Some(0),
             _ => None,
         })
+    }
+
+    /// Whether a Change writes its object: what is taken back stays as it is.
+    fn is_written(&self, change: &ChangeEntry) -> bool {
+        is_write(change.action) && self.input(change).is_none_or(|input| input.purpose != Purpose::Rebuild)
     }
 
     /// The deletes of the plan.

@@ -2,48 +2,50 @@
 
 use std::collections::HashMap;
 
-use super::{Beside, is_write};
+use super::Beside;
 use crate::base::resource::ResourceId;
-use crate::plan::document::{Action, PlanDocument};
+use crate::plan::document::{Action, ChangeEntry};
 use crate::plan::input::SourceInput;
 
 /// Writes by waves, then deletes, then what is only noted.
-pub(super) fn stages(plan: &PlanDocument, broken: &mut Vec<String>) {
-    let stage = |action| match action {
+pub(super) fn stages(beside: &Beside<'_>, broken: &mut Vec<String>) {
+    let changes = &beside.plan.changes;
+    let stage = |change: &ChangeEntry| match change.action {
         Action::Delete => 1,
-        Action::Keep | Action::Release => 2,
-        _ => 0,
+        _ if beside.is_written(change) => 0,
+        _ => 2,
     };
-    if !plan.changes.is_sorted_by_key(|c| stage(c.action)) {
+    if !changes.is_sorted_by_key(stage) {
         broken.push("a delete comes before a write".to_owned());
     }
-    if !plan.changes.iter().filter(|c| is_write(c.action)).map(|c| c.wave).is_sorted() {
+    if !changes.iter().filter(|c| beside.is_written(c)).map(|c| c.wave).is_sorted() {
         broken.push("the waves are out of order".to_owned());
     }
 }
 
 /// A Namespace comes before its contents and a definition before its objects, and they are deleted after them.
 pub(super) fn containers_enclose_contents(beside: &Beside<'_>, broken: &mut Vec<String>) {
-    let mut namespaces: HashMap<&str, (usize, Action)> = HashMap::new();
-    let mut kinds: HashMap<(String, String), (usize, Action)> = HashMap::new();
-    let of_kind = |kinds: &HashMap<(String, String), (usize, Action)>, id: &ResourceId| {
+    let mut namespaces: HashMap<&str, (usize, &ChangeEntry)> = HashMap::new();
+    let mut kinds: HashMap<(String, String), (usize, &ChangeEntry)> = HashMap::new();
+    for (at, change) in beside.plan.changes.iter().enumerate() {
+        if change.id.is("", "Namespace") {
+            namespaces.insert(&change.id.name, (at, change));
+        }
+        if let Some(kind) = defined(beside, &change.id) {
+            kinds.insert(kind, (at, change));
+        }
+    }
+    let of_kind = |id: &ResourceId| {
         if kinds.is_empty() { None } else { kinds.get(&(id.group.clone(), id.kind.clone())).copied() }
     };
     for (at, change) in beside.plan.changes.iter().enumerate() {
-        if change.id.is("", "Namespace") {
-            namespaces.insert(&change.id.name, (at, change.action));
-        }
-        if let Some(kind) = defined(beside, &change.id) {
-            kinds.insert(kind, (at, change.action));
-        }
-    }
-    for (at, change) in beside.plan.changes.iter().enumerate() {
         let namespace = change.id.namespace.as_deref().and_then(|ns| namespaces.get(ns));
-        for (container, action) in namespace.copied().into_iter().chain(of_kind(&kinds, &change.id)) {
-            let wrong = match (is_write(action), is_write(change.action)) {
-                (true, true) => at < container,
-                (false, true) => action == Action::Delete,
-                (false, false) => action == Action::Delete && change.action == Action::Delete && at > container,
+        for (place, container) in namespace.copied().into_iter().chain(of_kind(&change.id)) {
+            let goes = container.action == Action::Delete;
+            let wrong = match (beside.is_written(container), beside.is_written(change)) {
+                (true, true) => at < place,
+                (false, true) => goes,
+                (false, false) => goes && change.action == Action::Delete && at > place,
                 (true, false) => false,
             };
             if wrong {
@@ -69,7 +71,7 @@ pub(super) fn dependencies_come_first(beside: &Beside<'_>, broken: &mut Vec<Stri
     if !beside.inputs.iter().any(depends) {
         return;
     }
-    let writes = beside.plan.changes.iter().enumerate().filter(|(_, c)| is_write(c.action));
+    let writes = beside.plan.changes.iter().enumerate().filter(|(_, c)| beside.is_written(c));
     let places: HashMap<&ResourceId, usize> = writes.clone().map(|(at, c)| (&c.id, at)).collect();
     for (at, change) in writes {
         let Some(checked) = beside.input(change).and_then(|input| input.set.get(&change.id)) else { continue };

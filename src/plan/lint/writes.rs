@@ -3,7 +3,7 @@
 use super::{Beside, is_write};
 use crate::admission::Checked;
 use crate::base::resource::ResourceId;
-use crate::inventory::OwnerMark;
+use crate::inventory::{Emergency, OwnerMark};
 use crate::plan::document::{Action, ChangeEntry, Purpose};
 use crate::plan::input::SourceInput;
 use crate::plan::scope;
@@ -156,19 +156,29 @@ pub(super) fn adopts_as_many_as_allowed(beside: &Beside<'_>, broken: &mut Vec<St
 }
 
 pub(super) fn leaves_emergency_changes(beside: &Beside<'_>, broken: &mut Vec<String>) {
+    let counts = |emergency: Option<&Emergency>| {
+        emergency.is_some_and(|emergency| emergency.fields.iter().any(|change| !change.contested))
+    };
     let loses = |c: &&ChangeEntry| {
         let emergency = beside.input(c).and_then(|input| input.emergencies.get(&c.id));
-        emergency.is_some_and(|emergency| match c.action {
-            Action::Delete | Action::Replace | Action::Transfer => {
-                emergency.fields.iter().any(|change| !change.contested)
-            }
-            Action::Create => emergency.deleted.is_some(),
+        match c.action {
+            Action::Delete | Action::Replace => counts(emergency),
+            Action::Transfer => counts(emergency) || counts(givers(beside, c)),
+            Action::Create => emergency.is_some_and(|emergency| emergency.deleted.is_some()),
             _ => false,
-        })
+        }
     };
     for change in beside.plan.changes.iter().filter(loses) {
         broken.push(format!("{} would lose what was changed while its Source was paused", change.id));
     }
+}
+
+/// What was changed while the Source that gives an object was paused.
+fn givers<'a>(beside: &Beside<'a>, change: &ChangeEntry) -> Option<&'a Emergency> {
+    let from = change.from.as_ref()?;
+    let planned = beside.inputs.iter().find(|input| input.spec.name == *from).map(|input| &input.emergencies);
+    let outside = beside.observed.outside.iter().find(|other| other.record.name == *from).map(|o| &o.emergencies);
+    planned.or(outside)?.get(&change.id)
 }
 
 pub(super) fn unchanged_is_its_own(beside: &Beside<'_>, broken: &mut Vec<String>) {

@@ -87,17 +87,16 @@ impl Job {
         if let Some(path) = self.url.local_path() {
             self.judge_local(path)?;
         }
-        let why = match renew::unsound(&self.place.folder)? {
-            None => {
-                match self.fetch_into(&self.place.folder, say, given_up).and_then(|()| collapse(&self.place.folder)) {
-                    Err(MirrorError::Damaged { text, .. }) => text,
-                    result => return result,
-                }
-            }
-            Some(why) => why,
+        let folder = &self.place.folder;
+        let why = match renew::sound(folder)? {
+            Ok(repository) => match self.fetch_into(&repository, folder, say, given_up).and_then(|()| collapse(folder)) {
+                Err(MirrorError::Damaged { text, .. }) => text,
+                result => return result,
+            },
+            Err(why) => why,
         };
         let fresh = Fresh::beside(&self.place)?;
-        self.fetch_into(&fresh.folder(), say, given_up)?;
+        self.fetch_into(&cache::open(&fresh.folder())?, &fresh.folder(), say, given_up)?;
         let aside = fresh.take(&self.place)?;
         let text = format!(
             "{}: its mirror was damaged ({why}) and has been fetched anew; the damaged one is kept as {}",
@@ -109,11 +108,16 @@ impl Job {
         Ok(())
     }
 
-    fn fetch_into(&self, folder: &Path, say: &SyncSender<Said>, given_up: &AtomicBool) -> Result<(), MirrorError> {
+    fn fetch_into(
+        &self,
+        repository: &Repository,
+        folder: &Path,
+        say: &SyncSender<Said>,
+        given_up: &AtomicBool,
+    ) -> Result<(), MirrorError> {
         cache::sweep(folder)?;
-        let repository = cache::open(folder)?;
         let stopped = AtomicU8::new(NOT_STOPPED);
-        let result = self.transfer(&repository, say, given_up, &stopped);
+        let result = self.transfer(repository, say, given_up, &stopped);
         packs::record(folder)?;
         let url = self.url.to_string();
         match stopped.load(Ordering::SeqCst) {

@@ -32,14 +32,14 @@ pub(super) fn is_distrusted(folder: &Path) -> bool {
     folder.join(DISTRUSTED).exists()
 }
 
-/// Why a mirror must be fetched anew; `None` if it seems sound.
-pub(super) fn unsound(folder: &Path) -> Result<Option<String>, MirrorError> {
+/// Opens a mirror that seems sound; else why it must be fetched anew.
+pub(super) fn sound(folder: &Path) -> Result<Result<Repository, String>, MirrorError> {
     if is_distrusted(folder) {
-        return Ok(Some("an object in it could not be read".to_owned()));
+        return Ok(Err("an object in it could not be read".to_owned()));
     }
     match packs::verify(folder).and_then(|()| cache::open(folder)) {
-        Ok(_) => Ok(None),
-        Err(MirrorError::Damaged { text, .. }) => Ok(Some(text)),
+        Ok(repository) => Ok(Ok(repository)),
+        Err(MirrorError::Damaged { text, .. }) => Ok(Err(text)),
         Err(error) => Err(error),
     }
 }

@@ -39,9 +39,11 @@ pub(super) fn is_there(name: &Name) -> Result<bool, TargetError> {
         }
         Err(error) => return Err(name.unavailable(error.to_string())),
     }
-    if is_cut(name, &header) && is_cut(name, &header) {
-        return Err(name.damaged("it is cut off; it was left as it is"));
-    }
+    let page = match u64::from(u16::from_be_bytes([header[16], header[17]])) {
+        1 => 65_536,
+        page => page,
+    };
+    whole(name, page)?;
     // Set when the file was made, before it had its name, and never changed.
     if header[68..72] != APPLICATION_ID.to_be_bytes() {
         return Err(name.unavailable("it is an SQLite database, but none of Holdfast's; it was left as it is"));
@@ -49,15 +51,29 @@ pub(super) fn is_there(name: &Name) -> Result<bool, TargetError> {
     Ok(true)
 }
 
-/// Whether the file isn't made of whole pages. SQLite would read the rest of the last one as zeros. While a log is there
-/// the file may be at any length in between.
-fn is_cut(name: &Name, header: &[u8; 100]) -> bool {
-    let page = match u64::from(u16::from_be_bytes([header[16], header[17]])) {
-        1 => 65_536,
-        page => page,
+/// Looks whether the file is still there, without opening it: to close a file takes away all locks that the process has on
+/// it, those of other connections too, and then another process could clear their log away under them.
+fn stands(name: &Name) -> Result<(), TargetError> {
+    match fs::metadata(&name.path) {
+        Ok(found) if !found.is_file() => Err(name.unavailable("it is no file")),
+        Ok(found) if found.len() < 100 => Err(name.damaged("it is too short for a database; it was left as it is")),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(name.unavailable("there is no such file")),
+        Err(error) => Err(name.unavailable(error.to_string())),
+    }
+}
+
+/// Refuses a file that isn't made of whole pages. SQLite would read the rest of the last one as zeros. While a log is there
+/// the file may be at any length in between; one may have come and gone between two looks.
+fn whole(name: &Name, page: u64) -> Result<(), TargetError> {
+    let is_cut = || {
+        let length = fs::metadata(&name.path).map_or(0, |m| m.len());
+        log_length(name) == 0 && (page < 512 || !length.is_multiple_of(page))
     };
-    let length = fs::metadata(&name.path).map_or(0, |m| m.len());
-    log_length(name) == 0 && (page < 512 || !length.is_multiple_of(page))
+    if is_cut() && is_cut() {
+        return Err(name.damaged("it is cut off; it was left as it is"));
+    }
+    Ok(())
 }
 
 fn log_length(name: &Name) -> u64 {
@@ -156,9 +172,7 @@ pub(super) enum Purpose {
 /// # Errors
 /// If it is of another format than the present one: [`forward`] comes before.
 pub(super) fn connect(name: &Name, purpose: Purpose, wait: Duration) -> Result<Connection, TargetError> {
-    if !is_there(name)? {
-        return Err(name.unavailable("there is no such file"));
-    }
+    stands(name)?;
     let opened = open(&name.path, purpose, wait);
     let (conn, found) = match opened {
         Ok(opened) => opened,
@@ -168,6 +182,12 @@ pub(super) fn connect(name: &Name, purpose: Purpose, wait: Duration) -> Result<C
         }
         Err(error) => return Err(name.reading(error)),
     };
+    let number =
+        |pragma| conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).map_err(|e| name.reading(e));
+    whole(name, number("page_size")?.unsigned_abs())?;
+    if number("application_id")? != i64::from(APPLICATION_ID) {
+        return Err(name.unavailable("it is an SQLite database, but none of Holdfast's; it was left as it is"));
+    }
     let known = layout::format(MIGRATIONS);
     if found > known {
         return Err(TargetError::Newer { target: name.shown.clone(), found, known });

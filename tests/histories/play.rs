@@ -5,12 +5,12 @@ use std::fmt;
 use std::rc::Rc;
 
 use holdfast::base::ids::PlanId;
-use holdfast::plan::document::PlanDocument;
+use holdfast::plan::document::{Action, ChangeEntry, PlanDocument};
 
 use super::check::{self, Known};
 use super::engine::{Applied, Dump, End, Engine, Refusal};
-use super::reference::{Commit, Outcome, World};
-use super::step::{Given, Job, Side, Step, Tree, What};
+use super::reference::{Act, Commit, Outcome, World};
+use super::step::{Given, Job, Res, Side, Step, Tree, What};
 use super::tally;
 
 /// A plan that was kept, and what the world was like then.
@@ -218,11 +218,23 @@ impl Play {
             self.world.apply(job, &commits, acts);
         }
         self.something_moves();
-        self.is_done(job, given, again)
+        let let_go = match expected {
+            Outcome::Planned(acts) => {
+                acts.into_iter().filter(|(_, act)| *act == Act::Release).map(|((_, res), _)| res).collect()
+            }
+            Outcome::Refused(_) => BTreeSet::new(),
+        };
+        self.is_done(job, given, again, &let_go)
     }
 
-    /// After an apply there is nothing to do.
-    fn is_done(&mut self, job: Job, given: Given, again: Result<PlanDocument, Refusal>) -> Result<(), String> {
+    /// After an apply there is nothing to do, but that what was let go may be adopted: both permissions were given.
+    fn is_done(
+        &self,
+        job: Job,
+        given: Given,
+        again: Result<PlanDocument, Refusal>,
+        let_go: &BTreeSet<Res>,
+    ) -> Result<(), String> {
         // Of a Source that is removed there is nothing to plan.
         let expected = self.world.plan(job, given);
         match again {
@@ -230,10 +242,16 @@ impl Play {
             Err(refusal) => check::refusal(&refusal, &expected),
             Ok(plan) => {
                 check::plan(job, &plan, &expected)?;
-                let pending = plan.changes.iter().find(|c| c.action.is_pending() || c.action.as_str() == "own");
-                pending.map_or(Ok(()), |change| {
-                    Err(format!("after the apply there is still to do: {} {}", change.action.as_str(), change.id))
-                })
+                let adopted = |change: &ChangeEntry| {
+                    change.action == Action::Adopt && check::res_of(&change.id).is_some_and(|res| let_go.contains(&res))
+                };
+                let left = |change: &&ChangeEntry| change.action.is_pending() || change.action == Action::Own;
+                match plan.changes.iter().find(|change| left(change) && !adopted(change)) {
+                    None => Ok(()),
+                    Some(change) => {
+                        Err(format!("after the apply there is still to do: {} {}", change.action.as_str(), change.id))
+                    }
+                }
             }
         }
     }

@@ -89,7 +89,8 @@ impl Job {
         }
         let folder = &self.place.folder;
         let why = match renew::sound(folder)? {
-            Ok(repository) => match self.fetch_into(&repository, folder, say, given_up).and_then(|()| collapse(folder)) {
+            Ok(repository) => match self.fetch_into(&repository, folder, say, given_up).and_then(|()| collapse(folder))
+            {
                 Err(MirrorError::Damaged { text, .. }) => text,
                 result => return result,
             },

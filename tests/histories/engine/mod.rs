@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use git2::Repository;
+use git2::{Repository, RepositoryInitOptions};
 use holdfast::admission::Rejection;
 use holdfast::apply::{
     ApplyError, ApplyOptions, Context, Interrupt, Prepared, Removal, Request, Transaction, prepare, rename,
@@ -121,8 +121,13 @@ impl Engine {
     pub fn new() -> Self {
         let folder = place();
         let clock = Standing(AtomicI64::new(0));
-        let repository =
-            |side: Side| (side, Repository::init_bare(folder.path().join(format!("{}.git", side.name()))).unwrap());
+        let bare = || {
+            let mut options = RepositoryInitOptions::new();
+            options.bare(true).external_template(false);
+            options
+        };
+        let at = |side: Side| folder.path().join(format!("{}.git", side.name()));
+        let repository = |side: Side| (side, Repository::init_opts(at(side), &bare()).unwrap());
         let repositories = Side::BOTH.into_iter().map(repository).collect();
         let path = folder.path().join("store").join("control-plane.db");
         std::fs::create_dir(folder.path().join("store")).unwrap();
@@ -134,7 +139,8 @@ impl Engine {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
         store.hand("setup").put(&[namespace], clock.now()).unwrap();
         let mut engine = Self {
-            cache: folder.path().join("cache"),
+            // That of the processes, too.
+            cache: folder.path().join("xdg").join("holdfast"),
             ssh: Ssh::default(),
             folder,
             store,
@@ -365,6 +371,8 @@ impl Engine {
         let mut command = Command::new(std::env::var_os("HOLDFAST_HISTORIES_PROGRAM").unwrap_or_else(built));
         command.current_dir(self.path()).env_clear();
         command.env("HOME", self.path()).env("XDG_CACHE_HOME", self.path().join("xdg")).env("USER", "lab");
+        // Nothing here is fetched over TLS, and to read all authorities takes longer than all else.
+        command.env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", "/nowhere");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }

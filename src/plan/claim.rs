@@ -8,7 +8,8 @@ use crate::admission::Checked;
 use crate::base::fault::{At, Fault, RuleId};
 use crate::base::ids::SourceName;
 use crate::base::path::RepoPath;
-use crate::inventory::{Row, SourceRecord};
+use crate::base::resource::ResourceId;
+use crate::inventory::{Released, Row, SourceRecord};
 use crate::target::Head;
 
 /// An object that its Source's manifest releases to another one.
@@ -80,20 +81,25 @@ impl Beside<'_, '_> {
     /// An object of nobody's: one that another Source let go may be taken from it, else it has to be asked for.
     fn unowned(&self, checked: &Checked, head: &Head, marked: &Marked<'_>, why: &str) -> Result<Claim, Box<Fault>> {
         let id = checked.id();
-        let let_go = self
-            .observed
-            .released
-            .iter()
-            .find(|(_, released)| matches!(marked, Marked::None) && released.id == *id && released.uid == head.uid);
-        if let Some((by, _)) = let_go.filter(|(by, _)| self.takes_from(checked, by)) {
-            return self.adoptable(checked, head).map(|()| Claim::Adopt(Some(by.clone())));
+        let let_go = self.let_go(id, head, marked);
+        if let Some(by) = let_go.iter().find(|by| self.takes_from(checked, by)) {
+            return self.adoptable(checked, head).map(|()| Claim::Adopt(Some((*by).clone())));
         }
         let mut hint = format!("--adopt {id} takes it on; or remove the manifest");
-        if let Some((by, _)) = let_go {
+        if let Some(by) = let_go.first() {
             hint.push_str(&format!(". Source {by} let it go: --adopt-from {by} takes on what it did"));
         }
         let text = format!("the target has this object, and it isn't this Source's: {why}");
         Err(Box::new(self.fault(checked, EXISTS_UNOWNED, text).hint(hint)))
+    }
+
+    /// The Source that let an unmarked object go last; of one apply it may be several.
+    fn let_go(&self, id: &ResourceId, head: &Head, marked: &Marked<'_>) -> Vec<&SourceName> {
+        let is_this =
+            |released: &Released| matches!(marked, Marked::None) && released.id == *id && released.uid == head.uid;
+        let all = || self.observed.released.iter().filter(|(_, released)| is_this(released));
+        let last = all().map(|(_, released)| released.at).max();
+        all().filter(|(_, released)| Some(released.at) == last).map(|(by, _)| by).collect()
     }
 
     /// Whether this side agrees to have an object from that Source.
@@ -184,7 +190,7 @@ fn place(row: &Row) -> At {
 
 impl OutsideSource {
     /// What it has of a resource.
-    pub(super) fn row(&self, id: &crate::base::resource::ResourceId) -> Option<&Row> {
+    pub(super) fn row(&self, id: &ResourceId) -> Option<&Row> {
         self.inventory.rows.get(id)
     }
 }

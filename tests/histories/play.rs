@@ -10,7 +10,7 @@ use holdfast::plan::document::{Action, ChangeEntry, PlanDocument};
 use super::check::{self, Known};
 use super::engine::{Applied, Dump, End, Engine, Refusal};
 use super::reference::{Act, Commit, Outcome, World};
-use super::step::{Given, Job, Res, Side, Step, Tree, What};
+use super::step::{Given, Job, Res, Side, Step, Tree};
 use super::tally;
 
 /// A plan that was kept, and what the world was like then.
@@ -276,7 +276,7 @@ impl Play {
         let Saved { job, given, plan, outcome, commits, .. } = &self.saved[&slot];
         let (job, given) = (*job, *given);
         let held = match outcome {
-            Outcome::Planned(acts) => self.is_held(job, commits, acts),
+            Outcome::Planned(acts) => self.world.is_held(job, true, commits, acts),
             Outcome::Refused(_) => return Err("a refused plan was kept".to_owned()),
         };
         match self.engine.apply(job, given, Some(plan), End::Commit) {
@@ -308,19 +308,6 @@ impl Play {
         }
         self.something_moves();
         Ok(())
-    }
-
-    /// Whether a kept plan is held back. Going back to the applied commit is held by no branch.
-    fn is_held(&self, job: Job, commits: &BTreeMap<Side, Commit>, acts: &super::reference::Acts) -> bool {
-        let applied = |(side, commit): (&Side, &Commit)| {
-            self.world.sources[side].applied.as_ref().is_some_and(|applied| applied.number == commit.number)
-        };
-        let what = match job.what {
-            What::Apply | What::Repair if commits.iter().all(applied) => What::Repair,
-            What::Apply | What::Repair => What::Apply,
-            what => what,
-        };
-        self.world.is_held(Job { what, ..job }, commits, acts)
     }
 
     /// A process that dies leaves all old or all new.

@@ -9,6 +9,7 @@ use super::{Act, Acts, Commit, Mark, Owner, Row, World};
 impl World {
     /// What an apply of a plan leaves.
     pub fn apply(&mut self, job: Job, commits: &BTreeMap<Side, Commit>, acts: &Acts) {
+        self.applies += 1;
         for ((side, res), act) in acts {
             let declared = commits.get(side).and_then(|commit| commit.tree.get(res)).cloned();
             match act {
@@ -55,7 +56,9 @@ impl World {
     fn let_go(&mut self, side: Side, res: Res) {
         let token = self.token(side);
         if let Some(row) = self.source(side).rows.remove(&res) {
-            self.let_go.entry(token).or_default().insert((res, row.birth));
+            let when = (self.now == i64::MAX, self.applies);
+            let last = self.let_go.entry((res, row.birth)).or_default().entry(token).or_insert(when);
+            *last = when.max(*last);
         }
     }
 

@@ -191,8 +191,10 @@ pub struct World {
     /// Seconds since it began.
     pub now: i64,
     pub sources: BTreeMap<Side, Source>,
-    /// What Sources let go, removed ones too: which making of what.
-    pub let_go: BTreeMap<Token, BTreeSet<(Res, u64)>>,
+    /// Which making of what Sources let go, removed ones too, and in which apply: those by the real clock count as later.
+    pub let_go: BTreeMap<(Res, u64), BTreeMap<Token, (bool, u64)>>,
+    /// Applies so far.
+    pub applies: u64,
     /// The names of Sources that were removed.
     pub removed: BTreeMap<Token, Name>,
     pub live: BTreeMap<Res, Thing>,
@@ -222,6 +224,7 @@ impl World {
             now: 0,
             sources: Side::BOTH.into_iter().enumerate().map(|at| (at.1, source(at))).collect(),
             let_go: BTreeMap::new(),
+            applies: 0,
             removed: BTreeMap::new(),
             live: BTreeMap::new(),
             births: 0,

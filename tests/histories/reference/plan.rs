@@ -45,12 +45,19 @@ impl World {
         }
     }
 
-    /// Whether a pause or a pin, or that a commit is on no branch, holds back an apply of what is planned.
-    pub fn is_held(&self, job: Job, commits: &BTreeMap<Side, Commit>, acts: &Acts) -> bool {
+    /// Whether a pause or a pin, or that a commit is on no branch, holds back an apply of what is planned. Of a kept plan
+    /// and of a repair it matters not on which branch the applied commit is.
+    pub fn is_held(&self, job: Job, kept: bool, commits: &BTreeMap<Side, Commit>, acts: &Acts) -> bool {
         let holds = |(side, commit): (&Side, &Commit)| {
             let source = &self.sources[side];
             let elsewhere = source.pinned(self.now).is_some_and(|pin| pin.number != commit.number);
-            source.paused(self.now) || elsewhere || (job.what == What::Apply && !source.on_branch(commit))
+            let is_applied = source.applied.as_ref().is_some_and(|applied| applied.number == commit.number);
+            let off_branch = match job.what {
+                What::Apply => !(kept && is_applied) && !source.on_branch(commit),
+                What::Repair => !is_applied && !source.on_branch(commit),
+                What::Orphan | What::Prune | What::Rebuild => false,
+            };
+            source.paused(self.now) || elsewhere || off_branch
         };
         // Who takes objects from a paused Source is held back, too.
         let takes = |((side, _), act): (&(Side, Res), &Act)| {
@@ -64,7 +71,7 @@ impl World {
     pub fn applied(&self, job: Job, given: Given) -> Outcome {
         let outcome = self.plan(job, given);
         match (&outcome, self.commits_of(job)) {
-            (Outcome::Planned(acts), Some(commits)) if self.is_held(job, &commits, acts) => Outcome::whole(),
+            (Outcome::Planned(acts), Some(commits)) if self.is_held(job, false, &commits, acts) => Outcome::whole(),
             _ => outcome,
         }
     }
@@ -215,17 +222,17 @@ impl Planning<'_> {
         }
     }
 
-    /// Whether somebody from whom this Source takes let this very object go.
+    /// Whether the one that let this very object go last is one from whom this Source takes.
     fn was_let_go(&self, side: Side, res: Res, manifest: &Manifest, thing: &Thing) -> bool {
         let world = self.world;
         let name = |token: &Token| match world.removed.get(token) {
             Some(name) => *name,
             None => world.sources[&token.0].name,
         };
-        let gives = |(token, rows): (&Token, &BTreeSet<(Res, u64)>)| {
-            rows.contains(&(res, thing.birth)) && self.takes_from(manifest, name(token))
-        };
-        !world.sources[&side].rows.contains_key(&res) && world.let_go.iter().any(gives)
+        let Some(let_go) = world.let_go.get(&(res, thing.birth)) else { return false };
+        let last = let_go.values().max();
+        let gives = |(token, when)| Some(when) == last && self.takes_from(manifest, name(token));
+        !world.sources[&side].rows.contains_key(&res) && let_go.iter().any(gives)
     }
 
     /// Whether the Source that an object's mark names gives it up to this one.

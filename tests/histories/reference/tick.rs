@@ -113,7 +113,7 @@ impl World {
             }
         }
         // The loop applies what is on no branch, too: that was judged above.
-        if self.is_held(Job { what: What::Repair, who }, &commits, &acts) {
+        if self.is_held(Job { what: What::Rebuild, who }, false, &commits, &acts) {
             return Pursued::Refused;
         }
         after.apply(job, &commits, &acts);

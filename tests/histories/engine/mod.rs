@@ -241,7 +241,7 @@ impl Engine {
         if reviewed.is_some_and(renamed) {
             return Err(Refusal::Asked("the configuration has no such Source"));
         }
-        let removal = |purpose| Some(Removal { name: sources[0].name.clone(), purpose });
+        let removal = |purpose| Some(Removal { name: sources[0].name.clone(), purpose, account: None });
         let (purpose, removal) = match job.what {
             What::Apply | What::Repair => (Purpose::Apply, None),
             What::Rebuild => (Purpose::Rebuild, None),

@@ -53,8 +53,8 @@ impl World {
             let elsewhere = source.pinned(self.now).is_some_and(|pin| pin.number != commit.number);
             let is_applied = source.applied.as_ref().is_some_and(|applied| applied.number == commit.number);
             let off_branch = match job.what {
-                What::Apply => !(kept && is_applied) && !source.on_branch(commit),
-                What::Repair => !is_applied && !source.on_branch(commit),
+                What::Apply => !(source.on_branch(commit) || (kept && is_applied)),
+                What::Repair => !(source.on_branch(commit) || is_applied),
                 What::Orphan | What::Prune | What::Rebuild => false,
             };
             source.paused(self.now) || elsewhere || off_branch

@@ -88,6 +88,7 @@ fn what_is_read_is_read_as_kubectl_reads_it() {
     let said = child.wait_with_output().unwrap();
     feed.join().unwrap().unwrap();
     agree(&all, &String::from_utf8(said.stdout).unwrap());
+    all.iter().for_each(|path| checks::manifest::holds(&fs::read(path).unwrap()));
 }
 
 /// Kubectl's readings are one to a line, in the order of the files. What we read, we read as it does.

@@ -38,6 +38,30 @@ fn a_file_that_may_not_grow_leaves_everything_as_it_was() {
 }
 
 #[test]
+fn a_loop_whose_store_may_not_grow_says_so_writes_nothing_of_the_commit_and_goes_on_once_it_may() {
+    let lab = Lab::new();
+    let repo = lab.repo("repo");
+    repo.write("a.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n");
+    repo.commit("one");
+    lab.configure(&[repo.source("shop", SPEC)]);
+    lab.run(&["run", "--once"]).ok();
+    let before = lab.dump();
+    repo.write("many.yaml", many("c", 500));
+    repo.commit("two");
+    let mut command = Command::new("sh");
+    hermetic(&mut command, lab.path());
+    // Room for the loop's own record, not for the objects.
+    let script = "trap '' XFSZ; ulimit -f 400; exec \"$0\" \"$@\"";
+    command.args(["-c", script, env!("CARGO_BIN_EXE_holdfast"), "run", "--once", "--log-format", "json"]);
+    let said = Said::of(command.current_dir(lab.path()).stdin(Stdio::null()).output().unwrap()).exits(1);
+    assert!(said.stderr.contains("\"class\":\"target\"") && said.stderr.contains("othing was written"), "{said:?}");
+    assert_eq!(lab.dump(), before);
+    crate::loops::let_time_pass(&lab);
+    lab.run(&["run", "--once"]).ok();
+    assert_eq!(lab.plan(&[])["summary"]["unchanged"], 501);
+}
+
+#[test]
 fn two_sources_applied_at_once_by_two_processes_are_each_old_or_new() {
     let lab = Lab::new();
     let sources = ["one", "two"].map(|name| {

@@ -4,7 +4,7 @@ use holdfast::base::path::RepoPath;
 use holdfast::base::pointer::Pointer;
 use holdfast::base::yaml::to_yaml;
 use holdfast::manifest::{Change, FileReading, Limits, read_file, read_objects, rewrite};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Reads it in all ways.
 pub fn holds(data: &[u8]) {
@@ -64,20 +64,46 @@ fn written_again(value: &Value) {
 /// A change in the text changes this one thing, or is refused.
 fn edited(reading: &FileReading) {
     let Some(first) = reading.documents.first() else { return };
-    let mut becomes = first.value.clone();
-    // Whether they are mappings is judged later.
-    let Some(metadata) = becomes["metadata"].as_object_mut() else { return };
-    let labels = metadata.entry("labels").or_insert_with(|| Value::Object(Default::default()));
-    let Some(labels) = labels.as_object_mut() else { return };
-    labels.insert("fuzz".to_owned(), Value::from("yes: #1"));
-    let change = Change { index: first.index, item: first.item.clone(), becomes: Some(becomes.clone()) };
-    let rewritten = rewrite(&reading.file, &[change], &Limits::default());
-    if rewritten.failed.is_empty() {
-        let again = read("any.yaml", rewritten.text.expect("a document is left"));
+    // Whether these are mappings is judged later.
+    let mut labelled = first.value.clone();
+    if let Some(metadata) = labelled["metadata"].as_object_mut() {
+        let labels = metadata.entry("labels").or_insert_with(|| Value::Object(Map::new()));
+        labels.as_object_mut().into_iter().for_each(|labels| drop(labels.insert("fuzz".to_owned(), "yes: #1".into())));
+    }
+    let (mut shorter, mut other) = (first.value.clone(), first.value.clone());
+    if let Some(map) = shorter.as_object_mut() {
+        map.retain(|key, _| ["apiVersion", "kind", "metadata"].contains(&key.as_str()));
+    }
+    for (key, value) in other.as_object_mut().into_iter().flatten() {
+        if !["apiVersion", "kind", "metadata"].contains(&key.as_str()) {
+            replace_texts(value);
+        }
+    }
+    for becomes in [Some(labelled), Some(shorter), Some(other), None] {
+        let change = Change { index: first.index, item: first.item.clone(), becomes: becomes.clone() };
+        let rewritten = rewrite(&reading.file, &[change], &Limits::default());
+        if !rewritten.failed.is_empty() {
+            continue;
+        }
+        let again = read("any.yaml", rewritten.text.unwrap_or_default());
         assert!(again.faults.is_empty(), "{:?}", again.faults);
-        assert!(same(&again.documents[0].value, &becomes), "the change became {}", again.documents[0].value);
-        let rest = |reading: &FileReading| reading.documents[1..].iter().map(|d| d.value.clone()).collect::<Vec<_>>();
-        assert_eq!(rest(&again), rest(reading), "the change reached others");
+        let mut rest = again.documents.iter().map(|d| &d.value);
+        if let Some(becomes) = &becomes {
+            assert!(rest.next().is_some_and(|now| same(now, becomes)), "the change became {:?}", again.documents);
+        }
+        let rest: Vec<&Value> = rest.collect();
+        let before: Vec<&Value> = reading.documents[1..].iter().map(|d| &d.value).collect();
+        assert_eq!(rest, before, "the change reached others");
+    }
+}
+
+/// What somebody could have written by hand.
+fn replace_texts(value: &mut Value) {
+    match value {
+        Value::String(text) => text.push_str("\n---\n# *a: \u{2028}\u{202e}\"'\n  - x\n\n"),
+        Value::Array(list) => list.iter_mut().for_each(replace_texts),
+        Value::Object(map) => map.values_mut().for_each(replace_texts),
+        _ => *value = Value::from("0755"),
     }
 }
 

@@ -6,8 +6,8 @@ use holdfast::inventory::{Actor, Controls, Emergency, LoopRecord, Pause, emergen
 use holdfast::target::{ControlWrite, History, HistoryEntry, LoopWrite};
 use serde_json::{Value, json};
 
-use super::Fixture;
 use super::build::{Shop, at, config, id, live, row_as_it_is};
+use super::{Fixture, WAIT};
 
 fn entry(operation: &str, at: Moment) -> HistoryEntry {
     HistoryEntry {
@@ -67,6 +67,27 @@ pub(super) fn controls_that_somebody_else_changed(on: &dyn Fixture) {
     let reader = on.target().reader().unwrap();
     assert_eq!(reader.controls(&shop.source).unwrap().pause, Some(pause(at(1))));
     assert_eq!(reader.history(&History { limit: 10 }).unwrap().iter().filter(|e| e.operation == "pause").count(), 1);
+}
+
+pub(super) fn what_is_told_of_a_removed_source(on: &dyn Fixture) {
+    let mut shop = Shop::new(on.target(), "shop");
+    shop.apply(on.target(), &[config("a", "1")]).unwrap();
+    let writer = on.target().writer(std::slice::from_ref(&shop.source), WAIT).unwrap();
+    let mut batch = shop.batch(writer.reader());
+    shop.remove(&mut batch, writer.reader(), &id("ConfigMap/shop/a"), &[]);
+    batch.sources[0].record.removed_at = Some(batch.at);
+    writer.commit(batch.into()).unwrap();
+    let write = ControlWrite {
+        source: shop.source.clone(),
+        was: Controls::default(),
+        becomes: Controls::default().begin_pause(pause(at(9))),
+        entry: entry("pause", at(9)),
+        details: json!({}),
+    };
+    assert!(!on.target().control(write).unwrap());
+    let reader = on.target().reader().unwrap();
+    assert_eq!(reader.controls(&shop.source).unwrap(), Controls::default());
+    assert!(reader.history(&History { limit: 10 }).unwrap().iter().all(|entry| entry.operation != "pause"));
 }
 
 pub(super) fn a_pause_moves_the_revision(on: &dyn Fixture) {

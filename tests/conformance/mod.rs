@@ -48,6 +48,7 @@ pub(crate) const ALL: &[(&str, Case)] = &[
     ("history_has_applies_refusals_and_receipts", history_has_applies_refusals_and_receipts),
     ("controls_stand_with_their_line_of_the_log_or_not_at_all", controls::controls_stand_with_their_line_of_the_log),
     ("controls_that_somebody_else_changed_are_not_written_over", controls::controls_that_somebody_else_changed),
+    ("what_is_told_of_a_removed_source_is_not_kept", controls::what_is_told_of_a_removed_source),
     ("a_pause_moves_the_revision_and_the_loops_record_does_not", controls::a_pause_moves_the_revision),
     ("what_the_loop_remembers_is_not_written_over", controls::what_the_loop_remembers_is_not_written_over),
     ("the_log_tells_applies_from_other_hands", controls::the_log_tells_applies_from_other_hands),

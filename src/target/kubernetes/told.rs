@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::apply::{give_back, take};
 use super::connection::Connection;
-use super::state::{Kind, LABEL, Store, Told, told_name};
+use super::state::{Head, Kind, LABEL, Store, Told, source_name, told_name};
 use super::view;
 use crate::base::ids::SourceId;
 use crate::target::{ControlWrite, HistoryEntry, LoopWrite, TargetError};
@@ -56,6 +56,14 @@ async fn swapped(
     entry: Option<(HistoryEntry, Value)>,
 ) -> Result<bool, TargetError> {
     let store = Store { on };
+    let name = source_name(source);
+    if let Some(head) = store.get(Kind::ConfigMap, &name).await? {
+        let head: Head = store.decode(&head, "head", &name)?;
+        // Somebody removed it meanwhile: nobody would heed what is told.
+        if head.record.removed_at.is_some() {
+            return Ok(false);
+        }
+    }
     let (mut told, object) = match store.told(source).await? {
         Some((told, object)) => (told, Some(object)),
         None => (Told::default(), None),

@@ -12,7 +12,7 @@ const WINDOWS: usize = 64;
 
 /// Who did something: as the system knows, and as they say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Actor {
     /// The user that the command ran as.
     pub proven: String,
@@ -32,7 +32,7 @@ impl fmt::Display for Actor {
 
 /// Holds back every apply of a Source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Pause {
     /// Who.
     pub by: Actor,
@@ -47,7 +47,7 @@ pub struct Pause {
 
 /// Holds a Source at a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Pin {
     /// The commit.
     pub commit: CommitId,
@@ -69,7 +69,7 @@ pub fn ending(until: Option<Moment>) -> String {
 
 /// A pause that ended: what others wrote within it is an emergency change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PauseWindow {
     /// Its first moment.
     pub from: Moment,
@@ -81,7 +81,7 @@ pub struct PauseWindow {
 
 /// All that people told a target about one Source. A Source that was never applied has them too: its ID is known before.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Controls {
     /// The last pause, unless somebody ended it. It may have expired: ask [`Controls::paused`].
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use crate::base::ids::{CommitId, Digest, PlanId};
 
 /// Why the loop doesn't go on with a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LoopRefusal {
     /// What it waits for: `commit` (a change of commit, rules or target) or `target` (another try).
     pub class: String,
@@ -33,7 +33,7 @@ pub struct LoopRefusal {
 
 /// What is waited for where nothing was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LoopWaiting {
     /// `reviewed` (a person applies), `never`, `rewind`, `paused`, `unmerged`, `drift` (it is warned of alone), `emergency` (changes of a
     /// pause are left alone).
@@ -48,7 +48,7 @@ pub struct LoopWaiting {
 
 /// The loop's record of one Source.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct LoopRecord {
     /// The newest commit that the loop saw on the Source's ref.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use crate::base::ids::{ApplyId, CommitId, Digest, PlanId, SourceId, SourceName};
 
 /// What a Source was bound to at its first apply: another repository, path or unrelated history is refused under its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Binding {
     /// The repository's URL in normal form; it holds no credential.
     pub repository: String,
@@ -19,6 +19,7 @@ pub struct Binding {
 
 /// A name that a Source had before it was renamed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FormerName {
     /// The name.
     pub name: SourceName,
@@ -28,7 +29,7 @@ pub struct FormerName {
 
 /// A Source as a target keeps it. Written by an apply's own transaction alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct SourceRecord {
     /// Its ID: kept by a rename, never reused.
     pub id: SourceId,

@@ -26,7 +26,7 @@ pub enum PrunePermission {
 
 /// Permissions that a manifest gave, as the last applied commit had them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Permissions {
     /// What it said about its removal.
     pub prune: PrunePermission,
@@ -38,6 +38,7 @@ pub struct Permissions {
 /// A field that the target made something else of than was declared: a default inside a list that is one value, or the
 /// word of a webhook. Never of a sensitive field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Answer {
     /// Where, in the object as the target answered.
     pub path: Pointer,
@@ -48,7 +49,7 @@ pub struct Answer {
 
 /// One object that a Source owns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Row {
     /// The resource.
     pub id: ResourceId,
@@ -116,7 +117,7 @@ impl Row {
 
 /// A row that was let go because the live object turned out not to be ours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Released {
     /// The resource.
     pub id: ResourceId,

@@ -5,6 +5,7 @@
 mod break_glass;
 mod chapter;
 mod crash;
+mod damaged;
 mod depth;
 mod drift;
 mod export_drift;

@@ -89,10 +89,17 @@ pub fn canonical(value: &Value, out: &mut Vec<u8>) {
 pub fn string(text: &str, out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let bytes = text.as_bytes();
-    let mut start = 0;
+    let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
     out.push(b'"');
+    // Over all bytes without a way out: that is done many at a time.
+    if bytes.iter().fold(true, |plain, &byte| plain & is_plain(byte)) {
+        out.extend_from_slice(bytes);
+        out.push(b'"');
+        return;
+    }
+    let mut start = 0;
     for (at, &byte) in bytes.iter().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+        if is_plain(byte) {
             continue;
         }
         out.extend_from_slice(&bytes[start..at]);

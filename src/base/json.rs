@@ -1,6 +1,7 @@
 //! JSON read back to the depth that manifests may have: serde_json's own bound is lower than that of YAML files.
 
 use serde::de::{DeserializeOwned, Error as _};
+use serde_json::Value;
 
 /// Deepest nesting that is read: what manifests may have (200), with what is around it in a plan or an inventory.
 pub const MAX_DEPTH: usize = 512;
@@ -10,6 +11,11 @@ pub const MAX_DEPTH: usize = 512;
 /// # Errors
 /// As serde_json, and if the text nests deeper than [`MAX_DEPTH`]: a reader that calls itself must not be led on without end.
 pub fn read<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
+    // Nearly all nests less deep than serde_json's own bound, which costs nothing to keep.
+    serde_json::from_slice(text).or_else(|_| read_deep(text))
+}
+
+fn read_deep<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
     if depth(text) > MAX_DEPTH {
         return Err(serde_json::Error::custom(format!("it nests deeper than {MAX_DEPTH}")));
     }
@@ -18,6 +24,11 @@ pub fn read<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
     let value = T::deserialize(&mut reader)?;
     reader.end()?;
     Ok(value)
+}
+
+/// The value below these keys of maps; unlike a pointer it needs no text to be taken apart.
+pub fn below<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v Value> {
+    keys.iter().try_fold(value, |value, key| value.get(*key))
 }
 
 /// The deepest nesting of brackets outside of strings.

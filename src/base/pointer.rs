@@ -54,6 +54,10 @@ impl Pointer {
     /// Goes down into the value of a key, in place.
     pub fn push_key(&mut self, key: &str) {
         self.0.push('/');
+        if !key.contains(['~', '/']) {
+            self.0.push_str(key);
+            return;
+        }
         for c in key.chars() {
             match c {
                 '~' => self.0.push_str("~0"),

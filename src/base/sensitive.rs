@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::json;
 use super::pointer::Pointer;
 
 /// Words that mark the name of an environment variable or argument as sensitive, compared without case.
@@ -48,10 +49,12 @@ pub fn pointers(object: &Value, extra: &[Pointer]) -> Vec<Pointer> {
             }
         }
     }
-    if object.pointer("/metadata/annotations").and_then(|a| a.get(LAST_APPLIED)).is_some() {
+    if json::below(object, &["metadata", "annotations", LAST_APPLIED]).is_some() {
         found.push(Pointer::of(["metadata", "annotations", LAST_APPLIED]));
     }
-    containers(object, &mut Pointer::root(), 0, &mut found);
+    if has_containers(object, 0) {
+        containers(object, &mut Pointer::root(), 0, &mut found);
+    }
     for pattern in extra {
         let segments: Vec<String> = pattern.segments().collect();
         matching(object, &segments, &mut Pointer::root(), &mut found);
@@ -72,6 +75,19 @@ pub fn is_secret(object: &Value) -> bool {
 
 /// Pod specifications nest at most this deep in built-in kinds (CronJob); custom resources embed them deeper at times.
 const MAX_DEPTH: usize = 16;
+
+/// Whether [`containers`] could find anything: most objects have nothing of the kind, and paths cost more than a look.
+fn has_containers(value: &Value, depth: usize) -> bool {
+    let below = |value: &Value| (value.is_object() || value.is_array()) && has_containers(value, depth + 1);
+    match value {
+        _ if depth > MAX_DEPTH => false,
+        Value::Object(map) => {
+            map.iter().any(|(key, value)| matches!(key.as_str(), "env" | "args" | "command") || below(value))
+        }
+        Value::Array(list) => list.iter().any(below),
+        _ => false,
+    }
+}
 
 fn containers(value: &Value, at: &mut Pointer, depth: usize, found: &mut Vec<Pointer>) {
     if depth > MAX_DEPTH {

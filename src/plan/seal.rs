@@ -124,11 +124,12 @@ impl<'a> Plan<'a> {
             allowances,
             waivers,
         };
-        let broken = lint::lint(&document, inputs, others, observed);
+        let (broken, names) =
+            rayon::join(|| lint::lint(&document, inputs, others, observed), || identity::name(&document));
         if !broken.is_empty() {
             return Err(BrokenPlan(broken));
         }
-        let (plan_id, content_id) = identity::name(&document).map_err(|error| BrokenPlan(vec![error.to_string()]))?;
+        let (plan_id, content_id) = names.map_err(|error| BrokenPlan(vec![error.to_string()]))?;
         document.plan_id = plan_id;
         document.content_id = content_id;
         let outside = observed.outside.iter().map(|other| other.record.clone()).collect();

@@ -53,11 +53,14 @@ fn embedded() {
     fifty.warm();
 
     let (mut cold, mut parse, mut idle, mut large) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut saved = Vec::new();
     let applied = ten.applied_copy();
     for _ in 0..rounds {
         parse.push(bare::parse_process(&ten.tree()));
         ten.forget_target();
         cold.push(ten.plan());
+        ten.forget_target();
+        saved.push(ten.saved_plan());
         idle.push(applied.plan());
     }
     for _ in 0..rounds.div_ceil(3) {
@@ -65,9 +68,12 @@ fn embedded() {
         large.push(fifty.plan());
     }
     let (parse, cold, idle, large) = (median(&parse), median(&cold), median(&idle), median(&large));
+    let saved = median(&saved);
     figure("bare-parse-10000", parse.wall.as_secs_f64() * 1e3, "ms");
     figure("plan-cold-10000", cold.wall.as_secs_f64() * 1e3, "ms");
     figure("plan-cold-to-bare-parse", ratio(cold.wall, parse.wall), "times (at most 1.5)");
+    figure("plan-cold-saved-10000", saved.wall.as_secs_f64() * 1e3, "ms");
+    figure("plan-cold-saved-peak-memory", saved.peak_mib, "MiB (at most 200)");
     figure("plan-cold-peak-memory", cold.peak_mib, "MiB (at most 200)");
     figure("plan-50000-to-10000", ratio(large.wall, cold.wall), "times (at most 5.5)");
     figure("plan-idle-to-cold", ratio(idle.wall, cold.wall), "times (at most 1.2)");

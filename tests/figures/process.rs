@@ -111,9 +111,7 @@ impl Holdfast {
         let mut all: Vec<Duration> = (0..5)
             .map(|_| {
                 self.forget_target();
-                crate::standing::cpu_of(
-                    self.command().args(["plan", "-q", "--out"]).arg(self.home.join("bench.plan.json")),
-                )
+                crate::standing::cpu_of(self.command().arg("plan"))
             })
             .collect();
         all.sort();
@@ -130,7 +128,11 @@ impl Holdfast {
     }
 
     pub fn plan(&self) -> Measured {
-        run(self.command().args(["plan", "-q", "--out"]).arg(self.home.join("bench.plan.json"))).0
+        run(self.command().args(["plan"])).0
+    }
+
+    pub fn saved_plan(&self) -> Measured {
+        run(self.command().args(["plan", "--out"]).arg(self.home.join("bench.plan.json"))).0
     }
 
     /// Applies to a fresh target; also how long the write lock was held, BEGIN to COMMIT, as `-v` tells.

@@ -6,6 +6,7 @@ use super::{Finding, Findings};
 use crate::admission::checked::Wants;
 use crate::base::fault::RuleId;
 use crate::base::ids::SourceName;
+use crate::base::json;
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 use crate::base::text::{escape, shorten};
@@ -32,7 +33,9 @@ pub(in crate::admission) fn is_own(key: &str) -> bool {
 /// Reads what a manifest asks for.
 pub(in crate::admission) fn read(object: &Value, spec: &SourceSpec, findings: &mut Findings) -> Wants {
     let mut wants = Wants::default();
-    let Some(annotations) = object.pointer("/metadata/annotations").and_then(Value::as_object) else { return wants };
+    let Some(annotations) = json::below(object, &["metadata", "annotations"]).and_then(Value::as_object) else {
+        return wants;
+    };
     let mut wave = None;
     for (key, value) in annotations {
         let own = key.strip_prefix(PREFIX);

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Finding, Findings};
 use crate::base::fault::RuleId;
+use crate::base::json;
 use crate::base::pointer::Pointer;
 
 /// An object with a controller: it would be written against, or deleted with its owner.
@@ -12,7 +13,7 @@ pub(crate) const CONTROLLED: RuleId = RuleId::new("controlled-object");
 /// Refuses objects with a controller. Other owner references warn: a UID in git names an object of one target alone, and
 /// whose deletion takes this one along.
 pub(in crate::admission) fn judge(object: &Value, findings: &mut Findings) {
-    let Some(owners) = object.pointer("/metadata/ownerReferences").and_then(Value::as_array) else { return };
+    let Some(owners) = json::below(object, &["metadata", "ownerReferences"]).and_then(Value::as_array) else { return };
     if owners.is_empty() {
         return;
     }

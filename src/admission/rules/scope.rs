@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Finding, Findings};
 use crate::base::fault::RuleId;
+use crate::base::json;
 use crate::base::pointer::Pointer;
 use crate::base::resource::GroupVersionKind;
 use crate::base::text::escape;
@@ -35,7 +36,7 @@ pub(in crate::admission) fn namespace(
     findings: &mut Findings,
 ) -> Result<Option<String>, ()> {
     let path = || Pointer::of(["metadata", "namespace"]);
-    let given = match object.pointer("/metadata/namespace") {
+    let given = match json::below(object, &["metadata", "namespace"]) {
         None | Some(Value::Null) => None,
         Some(Value::String(text)) => Some(text.as_str()).filter(|text| !text.is_empty()),
         // The schema says that it must be a text.

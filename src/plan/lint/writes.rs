@@ -4,7 +4,7 @@ use super::{Beside, is_write};
 use crate::admission::Checked;
 use crate::base::resource::ResourceId;
 use crate::inventory::{Emergency, OwnerMark};
-use crate::plan::document::{Action, ChangeEntry, Purpose};
+use crate::plan::document::{Action, ChangeEntry, Purpose, UnchangedEntry};
 use crate::plan::input::SourceInput;
 use crate::plan::scope;
 
@@ -181,6 +181,15 @@ fn givers<'a>(beside: &Beside<'a>, change: &ChangeEntry) -> Option<&'a Emergency
     planned.or(outside)?.get(&change.id)
 }
 
+/// Whether an object that is gone counts as it was.
+fn went(input: &SourceInput<'_>, entry: &UnchangedEntry) -> bool {
+    let Some(row) = input.inventory.rows.get(&entry.id).filter(|row| row.uid == entry.uid) else { return false };
+    // A Job that its TTL removed is not run again.
+    let ran = entry.id.is("batch", "Job") && row.declared == entry.declared;
+    // What was deleted in an emergency stays so.
+    ran || input.emergencies.get(&entry.id).is_some_and(|emergency| emergency.deleted.is_some())
+}
+
 pub(super) fn unchanged_is_its_own(beside: &Beside<'_>, broken: &mut Vec<String>) {
     for entry in &beside.plan.unchanged {
         let id = &entry.id;
@@ -189,14 +198,11 @@ pub(super) fn unchanged_is_its_own(beside: &Beside<'_>, broken: &mut Vec<String>
             continue;
         };
         let declared = input.set.get(id).is_some_and(|c| !c.wants().use_ && *c.digest() == entry.declared);
-        let row = input.inventory.rows.get(id);
-        // A Job that its TTL removed is not run again.
-        let ran = id.is("batch", "Job") && row.is_some_and(|row| row.declared == entry.declared);
-        // What was deleted in an emergency stays so.
-        let left = input.emergencies.get(id).is_some_and(|emergency| emergency.deleted.is_some());
-        let went = (ran || left) && beside.head(id).is_none() && row.is_some_and(|row| row.uid == entry.uid);
-        let stays = beside.is_proven(id, input) && beside.head(id).is_some_and(|head| head.uid == entry.uid);
-        if !declared || !(stays || went) {
+        let stays = match beside.head(id) {
+            Some(head) => head.uid == entry.uid && beside.is_proven(id, input),
+            None => went(input, entry),
+        };
+        if !declared || !stays {
             broken.push(format!("{id} would count as unchanged although it isn't its Source's, or not declared"));
         }
     }

@@ -90,10 +90,10 @@ pub(super) fn notes(source: &SourceEntry) -> Vec<&'static str> {
 
 fn rows(plan: &PlanDocument, view: &View<'_>, out: &mut String) {
     let mut columns = Columns::new(["ACTION", "KIND", "NAME", "SOURCE", "FILE", "FIELDS", "UNDO", "REASON"]);
-    for change in &plan.changes {
+    columns.push_all(&plan.changes, |change| {
         let id = &change.id;
         let name = id.namespace.as_ref().map_or_else(|| id.name.clone(), |ns| format!("{ns}/{}", id.name));
-        columns.push([
+        [
             format!("{} {}", words::symbol(change.action), change.action.as_str()),
             escape(&id.group_kind().to_string()).into_owned(),
             escape(&name).into_owned(),
@@ -102,8 +102,8 @@ fn rows(plan: &PlanDocument, view: &View<'_>, out: &mut String) {
             fields(&change.fields),
             words::undo(change).unwrap_or_default().to_owned(),
             change.reason.as_deref().map(|reason| escape(reason).into_owned()).unwrap_or_default(),
-        ]);
-    }
+        ]
+    });
     let mut lines = columns.lines().into_iter();
     if let Some(head) = lines.next() {
         line(out, &paint(view.color, BOLD, &head));

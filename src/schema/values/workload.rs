@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{given, pod, structs, text};
+use crate::base::json;
 use crate::schema::fault::rule;
 use crate::schema::path::{Out, Path};
 
@@ -11,7 +12,7 @@ use crate::schema::path::{Out, Path};
 pub(super) fn always_restarted(map: &Map<String, Value>, path: &Path<'_>, out: &mut Out) {
     selector(map, path, out);
     template(map, path, out);
-    let policy = map.get("template").and_then(|t| t.pointer("/spec/restartPolicy")).and_then(Value::as_str);
+    let policy = map.get("template").and_then(|t| json::below(t, &["spec", "restartPolicy"])).and_then(Value::as_str);
     if policy.is_some_and(|policy| matches!(policy, "Never" | "OnFailure")) {
         let template = path.key("template");
         let spec = template.key("spec");
@@ -21,7 +22,7 @@ pub(super) fn always_restarted(map: &Map<String, Value>, path: &Path<'_>, out: &
 
 fn selector(map: &Map<String, Value>, path: &Path<'_>, out: &mut Out) {
     let Some(selector) = map.get("selector").and_then(Value::as_object) else { return };
-    let labels = map.get("template").and_then(|t| t.pointer("/metadata/labels")).and_then(Value::as_object);
+    let labels = map.get("template").and_then(|t| json::below(t, &["metadata", "labels"])).and_then(Value::as_object);
     let wanted = selector.get("matchLabels").and_then(Value::as_object);
     let has_expressions =
         selector.get("matchExpressions").and_then(Value::as_array).is_some_and(|list| !list.is_empty());

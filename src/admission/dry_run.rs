@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::on_draft::{RULE_QUOTA, placed, placed_warning};
-use super::{REFUSED_BY_TARGET, TARGET_WARNING};
+use super::{MISSING_RIGHT, REFUSED_BY_TARGET, TARGET_WARNING};
 use crate::base::fault::{Class, Fault, Warning};
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 use crate::plan::Draft;
-use crate::target::{DryRunner, TargetError, Verdict};
+use crate::target::{DryRunner, Lacking, TargetError, Verdict};
 
 /// What the target said.
 #[derive(Debug, Default)]
@@ -27,11 +27,22 @@ pub(super) fn judge(draft: &mut Draft<'_>, target: &dyn DryRunner, known: &[Faul
         .filter(|f| f.rule == RULE_QUOTA)
         .map(|f| f.id.as_ref().and_then(|id| id.namespace.as_deref()))
         .collect();
-    let (places, asked): (Vec<usize>, Vec<_>) = draft.asks().into_iter().unzip();
     let mut said = Said::default();
-    if asked.is_empty() {
+    let deeds = draft.deeds();
+    if deeds.is_empty() {
         return Ok(said);
     }
+    let mut forbidden: BTreeSet<ResourceId> = BTreeSet::new();
+    for Lacking { right, account, ids } in target.lacking(&deeds)? {
+        let who = account.map_or("the account that writes".to_owned(), |a| format!("{}/{}", a.namespace, a.name));
+        let text = format!("{who} may not {right}");
+        let hint = "holdfast rbac prints the least roles of a Source";
+        forbidden.extend(ids.iter().cloned());
+        said.faults.push(Fault::new(MISSING_RIGHT, text).class(Class::Target).holds(ids).hint(hint));
+    }
+    // What the account may not do the target would only say once more.
+    let asks = draft.asks().into_iter().filter(|(_, asked)| !forbidden.contains(asked.write.id()));
+    let (places, asked): (Vec<usize>, Vec<_>) = asks.unzip();
     let mut answers = Vec::new();
     let verdicts = target.dry_run(&asked)?;
     for ((place, asked), verdict) in places.into_iter().zip(&asked).zip(verdicts) {

@@ -31,9 +31,14 @@ pub fn facts(reader: &dyn Reader, draft: &Draft<'_>) -> Result<TargetFacts, Targ
     let namespaces = live.into_iter().map(|(id, live)| (id.name, state(&live.object))).collect();
 
     let planned = written.iter().filter(|id| id.is("", "ResourceQuota")).filter_map(|id| id.namespace.clone());
-    let quotas = reader.list(&Contents::Kind(GroupKind::new("", "ResourceQuota")))?;
     let mut limited: BTreeSet<String> = planned.collect();
-    limited.extend(quotas.into_iter().filter_map(|head| head.id.namespace));
+    for namespace in &touched {
+        // Namespace by namespace: an account may see its own alone.
+        let quotas = Contents::KindIn(GroupKind::new("", "ResourceQuota"), (*namespace).to_owned());
+        if !reader.list(&quotas)?.is_empty() {
+            limited.insert((*namespace).to_owned());
+        }
+    }
     let mut contents = Vec::new();
     for namespace in limited.iter().filter(|name| touched.contains(name.as_str())) {
         let heads = reader.list(&Contents::Namespace(namespace.clone()))?;

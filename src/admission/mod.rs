@@ -31,6 +31,8 @@ pub use rules::policies::{Policies, unknown_waivers};
 
 /// The target could not be read.
 pub const TARGET_UNREADABLE: crate::base::fault::RuleId = crate::base::fault::RuleId::new("target-unreadable");
+/// The account that writes lacks a right.
+pub const MISSING_RIGHT: crate::base::fault::RuleId = crate::base::fault::RuleId::new("missing-right");
 /// The target's own admission refuses an object.
 pub const REFUSED_BY_TARGET: crate::base::fault::RuleId = crate::base::fault::RuleId::new("refused-by-target");
 /// The target's own admission takes an object and warns.

@@ -30,6 +30,8 @@ pub struct Context<'a> {
     pub progress: &'a dyn Progress,
     /// Whether to fetch; without, the mirror counts as it is.
     pub offline: bool,
+    /// Whether the target may be asked nothing but reads: its own admission then isn't, and every Change says so.
+    pub read_only: bool,
     /// Whether somebody asked to stop.
     pub interrupt: &'a Interrupt,
 }

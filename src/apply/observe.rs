@@ -237,14 +237,14 @@ fn autoscalers(
     bodies: &[&ResourceId],
 ) -> Result<Vec<crate::target::Live>, TargetError> {
     let bodies: BTreeSet<&ResourceId> = bodies.iter().copied().collect();
-    let scaled = inputs
-        .iter()
-        .flat_map(|i| i.set.manifests())
-        .any(|c| bodies.contains(c.id()) && c.declared().pointer("/spec/replicas").is_some());
-    if !scaled {
-        return Ok(Vec::new());
+    let scaled = inputs.iter().flat_map(|i| i.set.manifests());
+    let scaled = scaled.filter(|c| bodies.contains(c.id()) && c.declared().pointer("/spec/replicas").is_some());
+    let namespaces: BTreeSet<&String> = scaled.filter_map(|c| c.id().namespace.as_ref()).collect();
+    let mut heads = Vec::new();
+    for namespace in namespaces {
+        let kind = GroupKind::new("autoscaling", "HorizontalPodAutoscaler");
+        heads.extend(reader.list(&Contents::KindIn(kind, namespace.clone()))?);
     }
-    let heads = reader.list(&Contents::Kind(GroupKind::new("autoscaling", "HorizontalPodAutoscaler")))?;
     let ids: Vec<&ResourceId> = heads.iter().map(|h| &h.id).collect();
     let mut found: Vec<_> = reader.objects(&ids)?.into_values().collect();
     found.sort_by(|a, b| a.head.id.cmp(&b.head.id));

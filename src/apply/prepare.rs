@@ -258,7 +258,7 @@ impl<'a> Prepared<'a> {
         }
         drafted.warn(&interrupted(reader)?);
         let facts = admission::facts(reader, &drafted)?;
-        let dry_runner = context.target.dry_runner()?;
+        let dry_runner = if context.read_only { None } else { context.target.dry_runner()? };
         let plan = match admission::judge(drafted, &facts, dry_runner.as_deref())? {
             Ok(plan) => plan,
             Err(rejection) => return Ok(Err(rejection)),

@@ -238,6 +238,13 @@ Sensitive values are not exported. What could not be exported is named on stderr
     /// Finishes or undoes an interrupted apply; on the embedded target nothing is ever half done
     #[command(after_help = "Example:\n  holdfast recover")]
     Recover(Locking),
+    /// The least Kubernetes roles of a Source: for its objects, and for Holdfast's own state
+    #[command(after_help = "Examples:
+  holdfast rbac shop | kubectl apply -f -
+  holdfast rbac --read-only shop                   for plan --read-only, drift and status
+
+The roles come from the Source's scope: namespaces, clusterKinds, kinds. Where it names a serviceAccount, its roles are bound to it.")]
+    Rbac(RbacArgs),
     /// Prints the manifests as they were read
     #[command(after_help = "Examples:\n  holdfast render shop\n  holdfast render shop -o json")]
     Render(RenderArgs),
@@ -312,10 +319,24 @@ pub(crate) struct PlanArgs {
     /// Exit with 3 when changes are pending
     #[arg(long)]
     pub exit_code: bool,
+    /// Ask the target nothing but reads: its own admission is asked at the apply, and every Change says so
+    #[arg(long)]
+    pub read_only: bool,
     #[command(flatten)]
     pub permissions: Permissions,
     #[command(flatten)]
     pub fetching: Fetching,
+}
+
+/// Options of `rbac`.
+#[derive(Debug, Args)]
+pub(crate) struct RbacArgs {
+    /// The Sources; none is all of the configuration
+    #[arg(value_name = "SOURCE")]
+    pub sources: Vec<String>,
+    /// What plan --read-only, drift and status need
+    #[arg(long)]
+    pub read_only: bool,
 }
 
 /// Options of `verify`.

@@ -42,6 +42,7 @@ pub(crate) struct Session {
     manifests: manifest::Limits,
     progress: Bar,
     offline: bool,
+    read_only: bool,
     interrupt: Interrupt,
     reference: Option<RefSpec>,
 }
@@ -87,9 +88,20 @@ impl Session {
             manifests: manifest::Limits::default(),
             progress: Bar::new(env.stderr_is_terminal && !global.quiet, output),
             offline: fetching.offline,
+            read_only: false,
             interrupt,
             reference,
         })
+    }
+
+    /// The same that asks the target nothing but reads.
+    pub(crate) fn reading(self) -> Self {
+        Self { read_only: true, ..self }
+    }
+
+    /// What the configuration says of the target.
+    pub(crate) fn spec(&self) -> &TargetSpec {
+        &self.spec
     }
 
     /// For the engine.
@@ -103,6 +115,7 @@ impl Session {
             manifests: &self.manifests,
             progress: &self.progress,
             offline: self.offline,
+            read_only: self.read_only,
             interrupt: &self.interrupt,
         }
     }

@@ -197,7 +197,10 @@ fn change_form(change: &ChangeEntry, fields: &[u8], places: Places<'_>) -> Resul
     };
     let mut map = Keys::with_room(fields.len() + 768);
     map.text("action", action.as_str());
-    map.value("admitted", &serde_json::to_value(admitted)?);
+    // By whom it was admitted is no content: who only reads plans the same.
+    if matches!(places, Places::Kept) {
+        map.value("admitted", &serde_json::to_value(admitted)?);
+    }
     map.some("commit", commit);
     map.some("declared", declared.as_ref().map(Digest::as_str));
     map.list("droppedDefaults", dropped_defaults)?;

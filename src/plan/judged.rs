@@ -16,7 +16,7 @@ use crate::base::resource::ResourceId;
 use crate::inventory::{OWNER_ANNOTATION, OwnerMark, PrunePermission, Row};
 use crate::merge::{FieldSet, ManagedFields};
 use crate::schema::Catalog;
-use crate::target::{Asked, Write};
+use crate::target::{Act, Asked, Deed, Write};
 
 impl<'a> Draft<'a> {
     /// The resources that would be written.
@@ -80,6 +80,22 @@ impl<'a> Draft<'a> {
             Some((place, Asked { write, sensitive, account: self.inputs[change.source].spec.service_account.clone() }))
         };
         self.changes.iter().map(Box::as_ref).enumerate().filter_map(ask).collect()
+    }
+
+    /// What would be done to each object, as far as rights go.
+    pub(crate) fn deeds(&self) -> Vec<Deed> {
+        let deed = |change: &Change<'_>| {
+            let act = match change.intent {
+                Intent::Create { .. } => Act::Make,
+                Intent::Apply { .. } | Intent::Unmark { .. } => Act::Change,
+                Intent::Replace { .. } => Act::Remake,
+                Intent::Delete { .. } => Act::Delete,
+                Intent::Nothing => return None,
+            };
+            let account = self.inputs[change.source].spec.service_account.clone();
+            Some(Deed { act, id: change.entry.id.clone(), account })
+        };
+        self.changes.iter().filter_map(|change| deed(change)).collect()
     }
 
     /// The manifest behind a Change.

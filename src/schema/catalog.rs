@@ -1,6 +1,6 @@
 //! All kinds that are known: the built-in ones and those of CRDs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::builtin::{self, Published};
@@ -171,6 +171,21 @@ impl Catalog {
             return all.versions.iter().map(LazyKind::get).cloned().collect();
         }
         self.crds.get(kind).map(Crd::served).unwrap_or_default()
+    }
+
+    /// The name in URLs of a kind, and whether its objects live in namespaces; `None` if nobody defines it.
+    pub fn names_of(&self, kind: &GroupKind) -> Option<(&str, bool)> {
+        if let Some(first) = self.kinds().by_kind.get(kind).and_then(|all| all.versions.first()) {
+            return Some((&first.resource.plural, first.resource.namespaced));
+        }
+        self.crds.get(kind).map(|crd| (crd.plural(), crd.namespaced()))
+    }
+
+    /// Every kind whose objects are stored, in order.
+    pub fn stored_kinds(&self) -> BTreeSet<GroupKind> {
+        let builtin = self.kinds().by_kind.iter();
+        let builtin = builtin.filter(|(_, all)| all.versions.iter().any(|v| v.resource.is_stored()));
+        builtin.map(|(kind, _)| kind.clone()).chain(self.crds.keys().cloned()).collect()
     }
 
     /// The CRDs.

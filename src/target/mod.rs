@@ -17,7 +17,7 @@ pub use definitions::Definitions;
 pub use error::TargetError;
 pub use gate::{Gate, Passing, UNHEALTHY, Wait};
 pub use port::{
-    Atomicity, Contents, ControlWrite, DryRunner, Head, History, HistoryEntry, Live, LoopWrite, Reader, Target,
-    TargetKind, Writer,
+    Act, Atomicity, Contents, ControlWrite, Deed, DryRunner, Head, History, HistoryEntry, Lacking, Live, LoopWrite,
+    Reader, Target, TargetKind, Writer,
 };
 pub use write::{Asked, Batch, Interrupted, Operation, Recovered, SourceCommit, Staged, Verdict, Write, Written};

@@ -66,6 +66,8 @@ pub enum Contents {
     Namespace(String),
     /// All objects of a kind.
     Kind(GroupKind),
+    /// All objects of a kind in a namespace.
+    KindIn(GroupKind, String),
 }
 
 /// A line of the operation log.
@@ -187,6 +189,47 @@ pub trait DryRunner {
     /// # Errors
     /// If the target can't be asked.
     fn dry_run(&self, writes: &[Asked]) -> Result<Vec<Verdict>, TargetError>;
+
+    /// Which rights the account that writes lacks for all that a plan would do: known before anything is sent.
+    ///
+    /// # Errors
+    /// If the target can't be asked.
+    fn lacking(&self, deeds: &[Deed]) -> Result<Vec<Lacking>, TargetError>;
+}
+
+/// Something that is done to an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deed {
+    /// What.
+    pub act: Act,
+    /// To which.
+    pub id: ResourceId,
+    /// As which account of the target; `None` is our own.
+    pub account: Option<ServiceAccount>,
+}
+
+/// What is done to an object, as far as rights go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Act {
+    /// It is made; and deleted again, should the apply be undone.
+    Make,
+    /// It is changed.
+    Change,
+    /// It is deleted; and made again, should the apply be undone.
+    Remake,
+    /// It is deleted.
+    Delete,
+}
+
+/// A right that is lacking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lacking {
+    /// Such as `delete configmaps in Namespace shop`.
+    pub right: String,
+    /// The account that lacks it; `None` is our own.
+    pub account: Option<ServiceAccount>,
+    /// What needs it.
+    pub ids: Vec<ResourceId>,
 }
 
 /// The half that writes. It holds whatever lock the target needs from its making to [`Writer::commit`] or its drop,

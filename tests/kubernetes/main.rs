@@ -17,6 +17,7 @@ mod hand;
 mod lab;
 mod place;
 mod planning;
+mod rights;
 mod waves;
 
 use std::process::ExitCode;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         applying::trials(),
         commands::trials(),
         conforming::trials(),
+        rights::trials(),
         waves::trials(),
     ]
     .into_iter()

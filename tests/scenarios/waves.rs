@@ -184,6 +184,7 @@ impl World {
             manifests: &manifests,
             progress: &NoProgress,
             offline: false,
+            read_only: false,
             interrupt: &interrupt,
         };
         let request = Request {

@@ -229,6 +229,7 @@ impl Reader for Model {
         let is_in = |id: &ResourceId| match contents {
             Contents::Namespace(name) => id.namespace.as_ref() == Some(name),
             Contents::Kind(kind) => id.group_kind() == *kind,
+            Contents::KindIn(kind, name) => id.group_kind() == *kind && id.namespace.as_ref() == Some(name),
         };
         Ok(self.objects.iter().filter(|(id, _)| is_in(id)).map(|(id, object)| head(id, object)).collect())
     }

@@ -24,6 +24,13 @@ pub(super) const RULES: &[RuleDoc] = &[
         "kill -9 during an apply, and then holdfast plan",
     ),
     rule(
+        "missing-right",
+        "The account that writes may do all that the plan says.",
+        "The API server is asked before anything is sent, for every create, change and delete, and for what taking them back \
+         would need. `holdfast rbac` prints the least roles of a Source.",
+        "a plan that deletes a Service, by an account that may not delete Services",
+    ),
+    rule(
         "refused-by-target",
         "The target's own admission takes every object.",
         "Everything that would be written is sent to the API server as a dry run first: its schemas, webhooks and policies \

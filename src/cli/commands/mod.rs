@@ -12,6 +12,7 @@ mod man;
 mod object;
 mod plan;
 mod proposal;
+mod rbac;
 mod rebuild;
 mod recover;
 mod remove;
@@ -50,6 +51,7 @@ pub(crate) fn run(cli: &Cli, env: &Env, output: &Output) -> Result<Exit, Stop> {
         Command::Repair(args) => repair::run(args, global, env, output),
         Command::ExportDrift(args) => export_drift::run(args, global, env, output),
         Command::Run(args) => run::run(args, global, env, output),
+        Command::Rbac(args) => rbac::run(args, global, env, output),
         Command::Render(args) => render::run(args, global, env, output),
         Command::Explain { rule } => explain::run(rule.as_deref(), output),
         Command::Status(args) => status::run(args, global, env, output),

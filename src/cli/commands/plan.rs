@@ -16,7 +16,10 @@ use crate::target::sqlite::Access;
 /// Fetches, admits, diffs, and shows or saves the plan.
 pub(crate) fn run(args: &PlanArgs, global: &Global, env: &Env, output: &Output) -> Result<Exit, Stop> {
     let format = output.format(PLAN_FORMATS)?;
-    let session = Session::open(global, &args.fetching, Access::Create, env, output)?;
+    // Who only reads makes no control plane either.
+    let access = if args.read_only { Access::Read } else { Access::Create };
+    let session = Session::open(global, &args.fetching, access, env, output)?;
+    let session = if args.read_only { session.reading() } else { session };
     let context = session.context();
     let request = session.request(&args.sources, &args.permissions, Vec::new())?;
     let prepared = prepare(&context, request);

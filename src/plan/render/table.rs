@@ -186,7 +186,7 @@ pub(super) fn details(change: &ChangeEntry, target: TargetKind) -> Vec<String> {
         lines.push(format!("{takes} {}", words::id(held)));
     }
     if target == TargetKind::Kubernetes && change.admitted == Admitted::Offline {
-        lines.push("admitted offline: the target's dry run can't reach it yet".to_owned());
+        lines.push("admitted offline: the target's own dry run was not asked, or can't reach it yet".to_owned());
     }
     for warning in &change.warnings {
         let place = words::place(warning.file.as_deref(), warning.line);

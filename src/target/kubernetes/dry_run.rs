@@ -13,7 +13,7 @@ use super::discovery::{Discovery, Served};
 use super::request::{APPLY, Ask, Failed, MANAGER};
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::base::{sensitive, text};
-use crate::target::{Asked, DryRunner, TargetError, Verdict, Write};
+use crate::target::{Asked, Deed, DryRunner, Lacking, TargetError, Verdict, Write};
 
 /// How many dry runs are under way at once.
 const IN_FLIGHT: usize = 32;
@@ -32,6 +32,10 @@ impl DryRunner for Asker<'_> {
             let verdicts: Vec<Result<Verdict, TargetError>> = stream::iter(each).buffered(IN_FLIGHT).collect().await;
             verdicts.into_iter().collect()
         })
+    }
+
+    fn lacking(&self, deeds: &[Deed]) -> Result<Vec<Lacking>, TargetError> {
+        self.on.wait(super::rights::lacking(self.on, deeds))
     }
 }
 

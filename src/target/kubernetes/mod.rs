@@ -13,6 +13,8 @@ mod objects;
 mod openapi;
 mod outside;
 mod request;
+mod rights;
+mod roles;
 mod state;
 mod status;
 mod told;
@@ -35,6 +37,7 @@ use crate::base::clock::Clock;
 use crate::base::ids::SourceId;
 
 pub use kubeconfig::{Place, Reach, reaches};
+pub use roles::{Roles, UnknownKind, roles};
 
 /// How a cluster is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]

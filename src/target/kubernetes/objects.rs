@@ -17,7 +17,7 @@ use crate::target::{Head, TargetError};
 /// How many reads are under way at once.
 const IN_FLIGHT: usize = 16;
 /// So many objects of one kind in one namespace are read by name; more are listed.
-const BY_NAME: usize = 8;
+pub(super) const BY_NAME: usize = 8;
 /// How many objects a page of a list has.
 const PAGE: usize = 500;
 /// Most objects of one list: a larger one is refused rather than held.
@@ -243,8 +243,12 @@ pub(super) async fn in_namespace(on: &Connection, namespace: &str) -> Result<Vec
     Ok(all)
 }
 
-/// The identities of all objects of a kind, sorted.
-pub(super) async fn of_kind(on: &Connection, kind: &GroupKind) -> Result<Vec<Head>, TargetError> {
+/// The identities of all objects of a kind, in a namespace or all, sorted.
+pub(super) async fn of_kind(
+    on: &Connection,
+    kind: &GroupKind,
+    namespace: Option<&str>,
+) -> Result<Vec<Head>, TargetError> {
     let mut discovery: std::sync::Arc<Discovery> = on.discovery().await?;
     if discovery.find(kind, None).is_none() {
         discovery = on.discover().await?;
@@ -252,7 +256,7 @@ pub(super) async fn of_kind(on: &Connection, kind: &GroupKind) -> Result<Vec<Hea
     let Some(served) = discovery.find(kind, None) else {
         return if discovery.is_broken(&kind.group) { Err(broken(on, &kind.group)) } else { Ok(Vec::new()) };
     };
-    let mut all = heads_of(on, kind, served, None).await?;
+    let mut all = heads_of(on, kind, served, namespace).await?;
     all.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(all)
 }

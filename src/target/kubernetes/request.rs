@@ -101,6 +101,11 @@ impl Ask {
         self
     }
 
+    /// Asks something by a request that keeps nothing, so that it may be sent any number of times.
+    pub(super) fn question(method: Method, url: impl Into<String>, kind: &'static str, body: &Value) -> Self {
+        Self { safe: true, ..Self::send(method, url, kind, body) }
+    }
+
     fn request(&self) -> Result<Request<Body>, Failed> {
         let mut request = Request::builder().method(self.method.clone()).uri(&self.url);
         request = request.header(http::header::ACCEPT, self.accept);

@@ -166,7 +166,8 @@ impl Reader for View<'_> {
     fn list(&self, contents: &Contents) -> Result<Vec<Head>, TargetError> {
         match contents {
             Contents::Namespace(name) => self.on.wait(objects::in_namespace(self.on, name)),
-            Contents::Kind(kind) => self.on.wait(objects::of_kind(self.on, kind)),
+            Contents::Kind(kind) => self.on.wait(objects::of_kind(self.on, kind, None)),
+            Contents::KindIn(kind, namespace) => self.on.wait(objects::of_kind(self.on, kind, Some(namespace))),
         }
     }
 

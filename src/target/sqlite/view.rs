@@ -177,8 +177,10 @@ impl View {
         let sql = |e| self.name.reading(e);
         let by_kind = format!("SELECT {HEAD} FROM resource r WHERE grp = ?1 AND kind = ?2 AND uid IS NOT NULL");
         let by_namespace = format!("SELECT {HEAD} FROM resource r WHERE namespace = ?1 AND uid IS NOT NULL");
+        let within = format!("{by_kind} AND namespace = ?3");
         let (ask, arguments): (&str, Vec<&str>) = match contents {
             Contents::Kind(GroupKind { group, kind }) => (&by_kind, vec![group, kind]),
+            Contents::KindIn(GroupKind { group, kind }, namespace) => (&within, vec![group, kind, namespace]),
             Contents::Namespace(namespace) => (&by_namespace, vec![namespace]),
         };
         let mut statement = self.conn.prepare_cached(ask).map_err(sql)?;

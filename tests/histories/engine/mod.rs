@@ -211,6 +211,7 @@ impl Engine {
             progress: &NoProgress,
             ssh: &self.ssh,
             offline: false,
+            read_only: false,
             interrupt: &self.interrupt,
         }
     }

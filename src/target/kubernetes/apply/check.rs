@@ -172,7 +172,7 @@ impl Session<'_> {
         if id.is("apiextensions.k8s.io", "CustomResourceDefinition")
             && let Some(kind) = self.defined_kind(id).await?
         {
-            for head in objects::of_kind(self.on, &kind).await? {
+            for head in objects::of_kind(self.on, &kind, None).await? {
                 gone.insert(head.uid.as_str().to_owned());
                 spaces.extend(head.id.namespace.clone());
                 along.insert(head.id, ());

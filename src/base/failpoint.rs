@@ -20,7 +20,15 @@ pub const NAMES: [&str; 11] = [
 ];
 
 /// The places that only an apply behind a journal meets.
-pub const JOURNALED: [&str; 6] = [JOURNAL_OPENED, JOURNAL_WRITTEN, WAITING, BEFORE_UNDO, AFTER_UNDO, JOURNAL_CLOSED];
+pub const JOURNALED: [&str; 7] = [
+    JOURNAL_OPENED,
+    JOURNAL_WRITTEN,
+    WAITING,
+    BEFORE_UNDO,
+    UNDO_BEGUN,
+    AFTER_UNDO,
+    JOURNAL_CLOSED,
+];
 
 /// The journal has a head and no body.
 pub const JOURNAL_OPENED: &str = "journal-opened";
@@ -30,6 +38,8 @@ pub const JOURNAL_WRITTEN: &str = "journal-written";
 pub const WAITING: &str = "waiting";
 /// Something failed, and the undo begins.
 pub const BEFORE_UNDO: &str = "before-undo";
+/// The journal says that the apply is undone.
+pub const UNDO_BEGUN: &str = "undo-begun";
 /// After each object that is taken back.
 pub const AFTER_UNDO: &str = "after-undo";
 /// The journal is gone.

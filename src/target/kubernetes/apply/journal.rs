@@ -18,6 +18,9 @@ pub(in super::super) enum Phase {
     Opening,
     /// Before the commit point: it is undone.
     Applying,
+    /// It is being undone. A commit point that was on its way, of a holder that slept or whose answer got lost, finds
+    /// another version of the head and fails.
+    Undoing,
     /// After it: it is gone forward with.
     Committed,
 }

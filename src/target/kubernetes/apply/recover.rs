@@ -102,13 +102,17 @@ async fn one(on: &Connection, locks: &[Lock], head: Head, object: Value) -> Resu
         return Err(on.damaged(format!("the journal of apply {}: {why}; nothing of it was done", head.apply)));
     }
     session.catalog = catalog(&definitions, body.steps.iter().filter_map(|step| step.declared.as_ref()));
-    if head.phase == Phase::Committed
-        && let Some(blob) = &head.outcome
-    {
+    if head.phase == Phase::Committed {
+        let Some(blob) = &head.outcome else {
+            let text =
+                format!("the journal of apply {} is committed and has no outcome; nothing of it was done", head.apply);
+            return Err(on.damaged(text));
+        };
         let outcome: Outcome = read(on, blob).await?;
         session.finish(&head, &object, &body, outcome).await?;
         return Ok(told(true, Vec::new()));
     }
+    session.begin_undo(&head, &object).await?;
     session.fence(&body).await?;
     let left = session.take_all_back(&body).await?;
     session.close_undone(&head, &body, &left).await?;
@@ -122,9 +126,10 @@ async fn read<T: serde::de::DeserializeOwned>(on: &Connection, blob: &Blob) -> R
 
 impl Session<'_> {
     /// Undoes what this apply wrote, after `error`; what is said then.
-    pub(super) async fn undo(&self, head: &Head, _object: &Value, body: &Body, error: TargetError) -> TargetError {
+    pub(super) async fn undo(&self, head: &Head, object: &Value, body: &Body, error: TargetError) -> TargetError {
         failpoint::hit(failpoint::BEFORE_UNDO);
         let undone = async {
+            self.begin_undo(head, object).await?;
             let left = self.take_all_back(body).await?;
             self.close_undone(head, body, &left).await?;
             Ok::<_, TargetError>(left)
@@ -137,6 +142,13 @@ impl Session<'_> {
                 reason: format!("{error}, and the undo stopped: {then}"),
             },
         }
+    }
+
+    /// Says in the journal that the apply is undone from now on: no commit point can be reached any more.
+    async fn begin_undo(&self, head: &Head, object: &Value) -> Result<(), TargetError> {
+        self.switch_journal(&Head { phase: Phase::Undoing, ..head.clone() }, object).await?;
+        failpoint::hit(failpoint::UNDO_BEGUN);
+        Ok(())
     }
 
     /// Takes every step back, in reverse; what isn't ours to take back, with the reason.

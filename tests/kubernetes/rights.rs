@@ -87,7 +87,7 @@ impl Narrow {
     /// Waits until the server judges by a role as it is.
     fn settled(&self, role: &Value) {
         for rule in role["rules"].as_array().unwrap() {
-            for verb in ["get", "list", "create", "patch", "update", "delete"] {
+            for verb in ["get", "list", "create", "patch", "update", "delete", "deletecollection"] {
                 let given = rule["verbs"].as_array().unwrap().iter().any(|v| v == verb);
                 self.until(role, rule, verb, given);
             }

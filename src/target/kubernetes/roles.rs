@@ -177,7 +177,7 @@ impl Scope<'_> {
         let inside = [
             rule("", "configmaps", &["get", "list", "create", "update", "delete"]),
             // The journal's body, which may hold values of objects; gone when the apply is.
-            rule("", "secrets", &["get", "create", "delete"]),
+            rule("", "secrets", &["get", "create", "deletecollection"]),
             rule("coordination.k8s.io", "leases", &["get", "create", "update"]),
         ];
         // The first apply makes the Namespace of the state.

@@ -31,6 +31,14 @@ pub(super) async fn journals(on: &Connection) -> Result<Vec<(Head, Value)>, Targ
     Ok(all)
 }
 
+/// Why something could not be written, without the word that nothing was: of an apply as a whole that would be wrong.
+pub(super) fn reason(error: TargetError) -> String {
+    match error {
+        TargetError::WriteFailed { reason, .. } => reason,
+        other => other.to_string(),
+    }
+}
+
 impl Session<'_> {
     /// Writes what is about to be done. Until the head says `applying`, nothing of it was begun.
     pub(super) async fn open_journal(
@@ -119,7 +127,7 @@ impl Session<'_> {
     ) -> Result<Value, TargetError> {
         failpoint::hit(failpoint::AFTER_COMMIT);
         let unfinished =
-            |error: TargetError| TargetError::Unfinished { target: self.on.shown.clone(), reason: error.to_string() };
+            |error: TargetError| TargetError::Unfinished { target: self.on.shown.clone(), reason: reason(error) };
         let pruned = self.prune(body).await.map_err(unfinished)?;
         let mut receipt = std::mem::take(&mut outcome.receipt);
         fill(&mut receipt, &outcome);

@@ -7,7 +7,7 @@ use futures_util::stream::{self, StreamExt};
 use http::Method;
 use serde_json::{Value, json};
 
-use super::close::journals;
+use super::close::{journals, reason};
 use super::journal::{Act, Body, Head, Outcome, Phase, Step};
 use super::judge::{Found, judge};
 use super::lease::Lock;
@@ -139,7 +139,7 @@ impl Session<'_> {
             Ok(left) => TargetError::Partial { target: self.on.shown.clone(), reason: error.to_string(), left },
             Err(then) => TargetError::Unfinished {
                 target: self.on.shown.clone(),
-                reason: format!("{error}, and the undo stopped: {then}"),
+                reason: format!("{}, and the undo stopped: {}", reason(error), reason(then)),
             },
         }
     }

@@ -20,13 +20,15 @@ pub const NAMES: [&str; 11] = [
 ];
 
 /// The places that only an apply behind a journal meets.
-pub const JOURNALED: [&str; 7] = [
+pub const JOURNALED: [&str; 9] = [
     JOURNAL_OPENED,
     JOURNAL_WRITTEN,
     WAITING,
     BEFORE_UNDO,
     UNDO_BEGUN,
     AFTER_UNDO,
+    JOURNAL_CLOSING,
+    PARTS_GONE,
     JOURNAL_CLOSED,
 ];
 
@@ -42,6 +44,10 @@ pub const BEFORE_UNDO: &str = "before-undo";
 pub const UNDO_BEGUN: &str = "undo-begun";
 /// After each object that is taken back.
 pub const AFTER_UNDO: &str = "after-undo";
+/// The journal says that all is done.
+pub const JOURNAL_CLOSING: &str = "journal-closing";
+/// The journal's parts are gone, its head is not.
+pub const PARTS_GONE: &str = "parts-gone";
 /// The journal is gone.
 pub const JOURNAL_CLOSED: &str = "journal-closed";
 

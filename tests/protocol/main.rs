@@ -61,3 +61,8 @@ fn an_undo_that_leaves_the_journals_head_as_it_was_is_caught() {
 fn a_takeover_that_moves_no_versions_is_caught() {
     is_caught(Mutant::NoFence);
 }
+
+#[test]
+fn a_journal_that_loses_its_parts_before_it_says_so_is_caught() {
+    is_caught(Mutant::PartsFirst);
+}

@@ -13,6 +13,7 @@ pub enum Mutant {
     TrustingRecovery,
     NoBeginUndo,
     NoFence,
+    PartsFirst,
 }
 
 #[derive(Debug, Clone)]
@@ -142,11 +143,20 @@ impl Protocol {
             },
             At::SwitchSource if world.inventory == Side::Before => Ask(Request::SwitchSource),
             At::SwitchSource => Go(At::Close),
-            At::Close | At::CloseUndone if journal.is_some() => Ask(Request::CloseJournal),
-            At::Close | At::CloseUndone => Go(At::Done),
+            At::Close | At::CloseUndone => match journal {
+                None => Go(At::Done),
+                Some(journal) if journal.body && !journal.closing && !self.is(Mutant::PartsFirst) => {
+                    Ask(Request::Closing { version: journal.version })
+                }
+                Some(journal) if journal.body => Ask(Request::DeleteParts),
+                Some(_) => Ask(Request::DeleteHead),
+            },
             At::ReadJournal => match phase {
                 None => Go(At::Done),
+                Some(_) if journal.is_some_and(|journal| journal.closing) => Go(At::Close),
                 Some(Phase::Opening) => Go(At::CloseUndone),
+                // A damaged journal: somebody has to look at it.
+                Some(_) if journal.is_some_and(|journal| !journal.body) => Go(At::Done),
                 Some(Phase::Applying | Phase::Undoing) => Go(At::BeginUndo),
                 Some(Phase::Committed) => Go(At::Prune),
             },
@@ -190,12 +200,14 @@ impl Protocol {
     fn serve(&self, world: &mut World, p: usize, in_flight: &InFlight) {
         match &in_flight.request {
             Request::OpenJournal if world.journal.is_none() => {
-                world.journal = Some(Journal { phase: Phase::Opening, version: 0 });
+                world.journal = Some(Journal { phase: Phase::Opening, version: 0, body: false, closing: false });
             }
             Request::OpenJournal => {}
             Request::SwitchJournal { to, version } => {
                 if let Some(journal) = world.journal.as_mut().filter(|journal| journal.version == *version) {
-                    *journal = Journal { phase: *to, version: version + 1 };
+                    journal.body |= *to == Phase::Applying;
+                    journal.phase = *to;
+                    journal.version += 1;
                 }
             }
             Request::Create if world.created.is_none() => {
@@ -241,7 +253,18 @@ impl Protocol {
                 }
             }
             Request::SwitchSource => world.inventory = Side::After,
-            Request::CloseJournal => world.journal = None,
+            Request::Closing { version } => {
+                if let Some(journal) = world.journal.as_mut().filter(|journal| journal.version == *version) {
+                    journal.closing = true;
+                    journal.version += 1;
+                }
+            }
+            Request::DeleteParts => {
+                if let Some(journal) = &mut world.journal {
+                    journal.body = false;
+                }
+            }
+            Request::DeleteHead => world.journal = None,
         }
     }
 }

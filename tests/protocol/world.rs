@@ -51,6 +51,10 @@ pub enum Phase {
 pub struct Journal {
     pub phase: Phase,
     pub version: u8,
+    /// Whether its body is there: without it nothing can be undone or gone forward with.
+    pub body: bool,
+    /// All is done but to take it away.
+    pub closing: bool,
 }
 
 /// What a process does next.
@@ -107,7 +111,12 @@ pub enum Request {
         version: u8,
     },
     SwitchSource,
-    CloseJournal,
+    /// Says in the head that all is done.
+    Closing {
+        version: u8,
+    },
+    DeleteParts,
+    DeleteHead,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -48,7 +48,16 @@ impl Session<'_> {
         names: Vec<String>,
     ) -> Result<(Head, Value), TargetError> {
         let apply = body.apply.clone();
-        let mut head = Head { apply, phase: Phase::Opening, sources, names, at: body.at, body: None, outcome: None };
+        let mut head = Head {
+            apply,
+            phase: Phase::Opening,
+            sources,
+            names,
+            at: body.at,
+            closing: false,
+            body: None,
+            outcome: None,
+        };
         let metadata = json!({"name": name(&head.apply), "labels": {LABEL: "journal"}});
         let made = self.store().make(Kind::ConfigMap, &metadata, &self.data(&head)?, false).await;
         let object = made.map_err(|e| self.on.write_failed(format!("the journal can't be written: {}", e.text())))?;
@@ -105,8 +114,16 @@ impl Session<'_> {
     }
 
     /// Takes the journal away: its parts, which may hold values, and then the head that says that there are any.
+    ///
+    /// The head says so first: whoever finds it without its parts knows that they are gone for good.
     pub(super) async fn close_journal(&self, head: &Head) -> Result<(), TargetError> {
         let failed = |text: String| self.on.write_failed(format!("the journal can't be closed: {text}"));
+        let Some((now, object)) = self.read_journal(&head.apply).await? else { return Ok(()) };
+        if !now.closing && now.body.is_some() {
+            let closing = Head { closing: true, body: None, outcome: None, ..now };
+            self.switch_journal(&closing, &object).await.map_err(|error| failed(reason(error)))?;
+            failpoint::hit(failpoint::JOURNAL_CLOSING);
+        }
         let selector = escaped(&format!("{APPLY_LABEL}={}", head.apply));
         let namespace = escaped(&self.on.state_namespace);
         let url = format!("/api/v1/namespaces/{namespace}/secrets?labelSelector={selector}");
@@ -114,6 +131,7 @@ impl Session<'_> {
             .send(&Ask::send(Method::DELETE, url, JSON, &json!({"apiVersion": "v1", "kind": "DeleteOptions"})))
             .await
             .map_err(|e| failed(e.text()))?;
+        failpoint::hit(failpoint::PARTS_GONE);
         self.store().delete(Kind::ConfigMap, &name(&head.apply)).await.map_err(|e| failed(e.text()))
     }
 

@@ -35,6 +35,9 @@ pub(in super::super) struct Head {
     /// Their names, for people.
     pub(in super::super) names: Vec<String>,
     pub(in super::super) at: Moment,
+    /// All is done: only the journal itself is left to be taken away.
+    #[serde(default)]
+    pub(in super::super) closing: bool,
     /// The [`Body`], in Secrets.
     pub(in super::super) body: Option<Blob>,
     /// What the commit point makes true, from the commit point on.

@@ -26,13 +26,14 @@ use crate::target::{HistoryEntry, Interrupted, Recovered, TargetError};
 /// Applies that were begun and neither finished nor undone; others may be at work on them.
 pub(in super::super) async fn unfinished(on: &Connection) -> Result<Vec<Interrupted>, TargetError> {
     let all = journals(on).await?;
+    let begun = all.into_iter().filter(|(head, _)| !head.closing);
     let told = |(head, _): (Head, Value)| Interrupted {
         apply: head.apply,
         sources: head.names,
         at: head.at,
         committed: head.phase == Phase::Committed,
     };
-    Ok(all.into_iter().map(told).collect())
+    Ok(begun.map(told).collect())
 }
 
 /// Finishes or undoes whatever is left of these Sources, whose leases are held. Further Sources that are needed for it are
@@ -93,9 +94,9 @@ async fn one(on: &Connection, locks: &[Lock], head: Head, object: Value) -> Resu
         left,
     };
     let Some(blob) = &head.body else {
-        // Nothing was begun.
+        // Nothing was begun, or all is done.
         session.close_journal(&head).await?;
-        return Ok(told(false, Vec::new()));
+        return Ok(told(head.closing && head.phase == Phase::Committed, Vec::new()));
     };
     let body: Body = read(on, blob).await?;
     if let Some(why) = unsound(&head, &body, &on.state_namespace) {
@@ -136,7 +137,7 @@ impl Session<'_> {
         };
         match undone.await {
             Ok(left) if left.is_empty() => error,
-            Ok(left) => TargetError::Partial { target: self.on.shown.clone(), reason: error.to_string(), left },
+            Ok(left) => TargetError::Partial { target: self.on.shown.clone(), reason: reason(error), left },
             Err(then) => TargetError::Unfinished {
                 target: self.on.shown.clone(),
                 reason: format!("{}, and the undo stopped: {}", reason(error), reason(then)),

@@ -91,6 +91,7 @@ mod tests {
             sources,
             names: vec![],
             at,
+            closing: false,
             body: None,
             outcome: None,
         };

@@ -151,6 +151,8 @@ impl Play {
         if !aside {
             let dump = self.engine.dump();
             self.known.same(&self.world, &dump, &self.engine)?;
+            // What a process applied counts, too.
+            self.applied.extend(dump.sources.iter().map(|(record, _)| record.plan.clone()));
             self.last = dump;
         }
         Ok(())

@@ -480,7 +480,7 @@ pub(crate) struct Named {
     /// The Source
     pub name: String,
     /// Who does it; the user is recorded too
-    #[arg(long = "as", value_name = "ACTOR")]
+    #[arg(long = "as", value_name = "ACTOR", value_parser = actor)]
     pub actor: Option<String>,
 }
 
@@ -569,7 +569,7 @@ pub(crate) enum ObjectCommand {
         #[arg(required = true)]
         files: Vec<String>,
         /// Who does it
-        #[arg(long = "as", value_name = "ACTOR")]
+        #[arg(long = "as", value_name = "ACTOR", value_parser = actor)]
         actor: Option<String>,
     },
     /// Deletes objects
@@ -579,7 +579,19 @@ pub(crate) enum ObjectCommand {
         #[arg(required = true)]
         ids: Vec<String>,
         /// Who does it
-        #[arg(long = "as", value_name = "ACTOR")]
+        #[arg(long = "as", value_name = "ACTOR", value_parser = actor)]
         actor: Option<String>,
     },
 }
+
+/// Who somebody says to be: not nobody, and no more than a log line can show.
+fn actor(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("it names nobody".to_owned()),
+        long if long.len() > LONGEST_ACTOR => Err(format!("it has more than {LONGEST_ACTOR} bytes")),
+        text => Ok(text.to_owned()),
+    }
+}
+
+/// Longest name of an actor, in bytes.
+const LONGEST_ACTOR: usize = 256;

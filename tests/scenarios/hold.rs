@@ -55,6 +55,8 @@ fn a_reason_is_asked_for_and_a_time_must_be_one() {
         &["source", "pause", "shop", "--reason", " "],
         &["source", "pause", "shop", "--reason", "x", "--until", "tomorrow"],
         &["source", "pause", "shop", "--reason", "x", "--until", "2001-01-01T00:00:00Z"],
+        &["source", "pause", "shop", "--reason", "x", "--as", " "],
+        &["source", "pause", "shop", "--reason", "x", "--as", &"x".repeat(257)],
         &["source", "pin", "shop"],
         &["source", "pin", "shop", "--reason", "x", "main"],
     ] {

@@ -173,6 +173,7 @@ fn killed() {
         ("after-delete", 1, true),
         ("after-inventory", 1, true),
         ("after-log", 1, true),
+        ("journal-closing", 1, true),
     ];
     let mut value = "0".to_owned();
     for (round, (point, nth, committed)) in points.into_iter().enumerate() {

@@ -10,6 +10,7 @@ mod conformance;
 mod conforming;
 #[path = "../support/control_plane.rs"]
 mod control_plane;
+mod faults;
 #[path = "../support/hand.rs"]
 mod hand;
 #[path = "../scenarios/lab.rs"]
@@ -18,6 +19,8 @@ mod lab;
 mod place;
 mod planning;
 mod rights;
+#[path = "../support/proxy.rs"]
+mod proxy;
 mod waves;
 
 use std::process::ExitCode;
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         commands::trials(),
         conforming::trials(),
         rights::trials(),
+        faults::trials(),
         waves::trials(),
     ]
     .into_iter()

@@ -18,9 +18,9 @@ mod hand;
 mod lab;
 mod place;
 mod planning;
-mod rights;
 #[path = "../support/proxy.rs"]
 mod proxy;
+mod rights;
 mod waves;
 
 use std::process::ExitCode;

@@ -3,6 +3,7 @@
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
+use crate::control_plane::ControlPlane;
 use crate::lab::Lab;
 use crate::place::{Place, config};
 use crate::{anywhere, on_cluster};
@@ -26,6 +27,7 @@ pub fn trials() -> Vec<Trial> {
             "the_value_of_a_secret_that_the_server_refuses_is_in_no_output",
             the_value_of_a_secret_that_the_server_refuses_is_in_no_output,
         ),
+        on_cluster("the_kinds_that_the_server_itself_publishes_are_judged_by_its_schemas", published_kinds),
         on_cluster("an_object_of_nobodys_is_seen_and_refused", an_object_of_nobodys_is_seen_and_refused),
         anywhere(
             "a_cluster_that_does_not_answer_is_an_error_and_no_empty_one",
@@ -121,6 +123,32 @@ fn no_source_writes_into_the_namespace_of_the_state() {
     place.declare("conf", &config("conf"));
     let said = place.lab.run(&["plan"]).exits(1);
     assert!(said.stderr.contains("no Source writes there"), "{}", said.all());
+}
+
+fn published_kinds() {
+    let place = Place::new("published");
+    place.make_namespace();
+    let candidate = "apiVersion: coordination.k8s.io/v1beta1\nkind: LeaseCandidate\nmetadata:\n  name: c\nspec:\n  leaseName: l\n  \
+                     binaryVersion: 1.36.0\n  emulationVersion: 1.36.0\n  strategy: OldestEmulationVersion\n";
+    place.declare("c", candidate);
+    // A server that doesn't serve the kind knows nothing of it.
+    let said = place.lab.run(&["plan", "-o", "json"]).exits(1);
+    assert_eq!(said.json()["refusals"][0]["rule"], "unknown-kind", "{}", said.stdout);
+    let other = ControlPlane::start_with(&["--runtime-config=coordination.k8s.io/v1beta1=true"]).unwrap();
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "published"}});
+    other.hand().put("admin", "/api/v1/namespaces", &namespace);
+    let file = place.lab.path().join("holdfast.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let here = place.on.kubeconfig.display().to_string();
+    std::fs::write(&file, text.replace(&here, &other.kubeconfig.display().to_string())).unwrap();
+    assert_eq!(admitted(&place.lab.plan(&[]), "LeaseCandidate"), "server");
+    let kept = || std::fs::read_dir(place.lab.path().join("cache/holdfast/openapi")).unwrap().count();
+    assert_eq!(kept(), 2, "one for each server");
+    place.declare("c", &format!("{candidate}  lesaName: l\n"));
+    let said = place.lab.run(&["plan", "-o", "json"]).exits(1);
+    let refusal = said.json()["refusals"][0].clone();
+    assert_eq!((&refusal["rule"], &refusal["line"]), (&json!("unknown-field"), &json!(10)), "{refusal}");
+    assert_eq!(kept(), 2, "what is known is not read again");
 }
 
 fn an_object_of_nobodys_is_seen_and_refused() {

@@ -75,17 +75,22 @@ fn spawn(log: &Path, program: &Path, args: &[String]) -> Child {
 impl ControlPlane {
     /// Starts one of its own.
     pub fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// The same, whose API server has further arguments.
+    pub fn start_with(more: &[&str]) -> Option<Self> {
         let assets = assets()?;
         // A port that was free may be taken by the time that it is used.
         for _ in 0..3 {
-            if let Some(started) = Self::attempt(assets) {
+            if let Some(started) = Self::attempt(assets, more) {
                 return Some(started);
             }
         }
         panic!("the control plane did not become ready");
     }
 
-    fn attempt(assets: &Path) -> Option<Self> {
+    fn attempt(assets: &Path, more: &[&str]) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).display().to_string();
         let ca = certificates(folder.path());
@@ -105,10 +110,9 @@ impl ControlPlane {
             ],
         );
         std::fs::write(folder.path().join("tokens"), format!("{TOKEN},admin,admin,system:masters\n")).unwrap();
-        let apiserver = spawn(
-            &folder.path().join("kube-apiserver.log"),
-            &assets.join("kube-apiserver"),
-            &[
+        let more = more.iter().map(|arg| (*arg).to_owned());
+        let arguments: Vec<String> = more
+            .chain([
                 format!("--etcd-servers=http://127.0.0.1:{client}"),
                 format!("--secure-port={api}"),
                 "--bind-address=127.0.0.1".into(),
@@ -122,8 +126,10 @@ impl ControlPlane {
                 "--authorization-mode=RBAC".into(),
                 format!("--token-auth-file={}", at("tokens")),
                 "--disable-admission-plugins=ServiceAccount".into(),
-            ],
-        );
+            ])
+            .collect();
+        let (log, program) = (folder.path().join("kube-apiserver.log"), assets.join("kube-apiserver"));
+        let apiserver = spawn(&log, &program, &arguments);
         let url = format!("https://127.0.0.1:{api}");
         let kubeconfig = folder.path().join("kubeconfig");
         std::fs::write(&kubeconfig, config(&url, &ca, TOKEN)).unwrap();

@@ -60,7 +60,7 @@ impl Beside<'_, '_> {
         match declared(marked.mark(), uid, if asked { Asked::Yes } else { Asked::No }) {
             Declared::Ours => Ok(Claim::Ours),
             Declared::Adopted => self.adoptable(checked, head).map(|()| Claim::Adopt(None)),
-            Declared::Unowned => self.unowned(checked, head, &marked, &why),
+            Declared::Unowned => self.unowned(checked, head, row, &marked, &why),
             Declared::Theirs => match marked {
                 Marked::Other(record) => self.transfer(source, checked, head, record, why),
                 _ => Err(Box::new(
@@ -79,9 +79,17 @@ impl Beside<'_, '_> {
     }
 
     /// An object of nobody's: one that another Source let go may be taken from it, else it has to be asked for.
-    fn unowned(&self, checked: &Checked, head: &Head, marked: &Marked<'_>, why: &str) -> Result<Claim, Box<Fault>> {
+    fn unowned(
+        &self,
+        checked: &Checked,
+        head: &Head,
+        row: Option<&Row>,
+        marked: &Marked<'_>,
+        why: &str,
+    ) -> Result<Claim, Box<Fault>> {
         let id = checked.id();
-        let let_go = self.let_go(id, head, marked);
+        // What stands in this Source's inventory came to it after whoever let it go.
+        let let_go = if row.is_some() { Vec::new() } else { self.let_go(id, head, marked) };
         if let Some(by) = let_go.iter().find(|by| self.takes_from(checked, by)) {
             return self.adoptable(checked, head).map(|()| Claim::Adopt(Some((*by).clone())));
         }

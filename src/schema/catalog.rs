@@ -110,7 +110,7 @@ impl Catalog {
         Self::default()
     }
 
-    /// The kinds that an API server publishes of itself, in the form of [`super::published`]. The same text is kept once, for
+    /// The kinds that an API server publishes of itself, in the form that the built-in ones are kept in. The same text is kept once, for
     /// as long as the process lives: a target publishes another one only when it becomes another version.
     pub fn published(text: &str) -> Self {
         static KNOWN: Mutex<Vec<&'static Base>> = Mutex::new(Vec::new());

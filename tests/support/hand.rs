@@ -17,15 +17,21 @@ pub struct Hand {
     client: kube::Client,
 }
 
+/// A client of the API server that a kubeconfig names, which tries nothing twice, and what drives it.
+pub fn client(kubeconfig: &Path) -> (tokio::runtime::Runtime, kube::Client) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let client = runtime.block_on(async {
+        let config = kube::config::Kubeconfig::read_from(kubeconfig).unwrap();
+        let mut config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await.unwrap();
+        config.default_retry = false;
+        kube::Client::try_from(config).unwrap()
+    });
+    (runtime, client)
+}
+
 impl Hand {
     pub fn new(kubeconfig: &Path) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let client = runtime.block_on(async {
-            let config = kube::config::Kubeconfig::read_from(kubeconfig).unwrap();
-            let mut config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await.unwrap();
-            config.default_retry = false;
-            kube::Client::try_from(config).unwrap()
-        });
+        let (runtime, client) = client(kubeconfig);
         Self { runtime, client }
     }
 

@@ -94,13 +94,7 @@ struct Answer {
 impl Proxy {
     /// Before the API server of a kubeconfig.
     pub fn before(kubeconfig: &Path) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let client = runtime.block_on(async {
-            let config = kube::config::Kubeconfig::read_from(kubeconfig).unwrap();
-            let mut config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await.unwrap();
-            config.default_retry = false;
-            kube::Client::try_from(config).unwrap()
-        });
+        let (runtime, client) = crate::hand::client(kubeconfig);
         let shared = Arc::new(Shared {
             client,
             runtime,

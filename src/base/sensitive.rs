@@ -76,14 +76,27 @@ pub fn is_secret(object: &Value) -> bool {
 /// Pod specifications nest at most this deep in built-in kinds (CronJob); custom resources embed them deeper at times.
 const MAX_DEPTH: usize = 16;
 
+/// What fields of a container hold.
+#[derive(Clone, Copy)]
+enum Holder {
+    Environment,
+    Arguments,
+}
+
+fn holder(key: &str) -> Option<Holder> {
+    match key {
+        "env" => Some(Holder::Environment),
+        "args" | "command" => Some(Holder::Arguments),
+        _ => None,
+    }
+}
+
 /// Whether [`containers`] could find anything: most objects have nothing of the kind, and paths cost more than a look.
 fn has_containers(value: &Value, depth: usize) -> bool {
     let below = |value: &Value| (value.is_object() || value.is_array()) && has_containers(value, depth + 1);
     match value {
         _ if depth > MAX_DEPTH => false,
-        Value::Object(map) => {
-            map.iter().any(|(key, value)| matches!(key.as_str(), "env" | "args" | "command") || below(value))
-        }
+        Value::Object(map) => map.iter().any(|(key, value)| holder(key).is_some() || below(value)),
         Value::Array(list) => list.iter().any(below),
         _ => false,
     }
@@ -96,9 +109,9 @@ fn containers(value: &Value, at: &mut Pointer, depth: usize, found: &mut Vec<Poi
     match value {
         Value::Object(map) => {
             for (key, below) in map {
-                match (key.as_str(), below) {
-                    ("env", Value::Array(env)) => environment(env, at, found),
-                    (field @ ("args" | "command"), Value::Array(args)) => arguments(args, field, at, found),
+                match (holder(key), below) {
+                    (Some(Holder::Environment), Value::Array(env)) => environment(env, at, found),
+                    (Some(Holder::Arguments), Value::Array(args)) => arguments(args, key, at, found),
                     _ => {}
                 }
                 if below.is_object() || below.is_array() {

@@ -336,8 +336,7 @@ impl Judge<'_> {
     }
 
     fn has_sensitive(&self, object: &Value) -> bool {
-        let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
-        let gvk = GroupVersionKind::new(text("apiVersion"), text("kind"));
+        let gvk = GroupVersionKind::of(object);
         gvk.kind == "Secret" || !sensitive::pointers(object, self.sensitive.of(&gvk.group, &gvk.kind)).is_empty()
     }
 

@@ -10,7 +10,7 @@ use super::quotes::Quotes;
 use crate::base::fault::Fault;
 use crate::base::resource::{GroupKind, GroupVersionKind};
 use crate::manifest::Document;
-use crate::schema::crd::Crd;
+use crate::schema::crd::{Crd, defined_kind};
 use crate::schema::{Catalog, KindSchema, SchemaFault};
 use crate::target::{Definitions, Live};
 
@@ -32,12 +32,6 @@ fn is_definition(object: &Value) -> bool {
         && object.get("apiVersion").and_then(Value::as_str) == Some("apiextensions.k8s.io/v1")
 }
 
-/// What a definition, even a broken one, says that it defines.
-fn defined(object: &Value) -> Option<GroupKind> {
-    let text = |path: &str| object.pointer(path).and_then(Value::as_str);
-    Some(GroupKind::new(text("/spec/group")?, text("/spec/names/kind")?))
-}
-
 impl Kinds {
     /// Reads the definitions. Of the target's only those in groups that the commit uses: a cluster may have hundreds.
     pub(super) fn gather(
@@ -55,13 +49,13 @@ impl Kinds {
             .map(|(index, document)| (index, Crd::read(&document.value)))
             .collect();
         let mut doubtful: BTreeSet<GroupKind> =
-            damaged.iter().filter(|d| is_definition(&d.value)).filter_map(|d| defined(&d.value)).collect();
+            damaged.iter().filter(|d| is_definition(&d.value)).filter_map(|d| defined_kind(&d.value)).collect();
         let (mut crds, mut broken) = (Vec::new(), BTreeMap::new());
         for (index, read) in of_commit {
             match read {
                 Ok(crd) => crds.push(crd),
                 Err(faults) => {
-                    doubtful.extend(defined(&documents[index].value));
+                    doubtful.extend(defined_kind(&documents[index].value));
                     broken.insert(index, faults);
                 }
             }
@@ -144,7 +138,7 @@ fn read_target(documents: &[Document], definitions: &Definitions) -> (Vec<Crd>, 
         used.into_par_iter().map(|live| (live, Crd::read(&live.object))).collect();
     let (mut crds, mut unusable) = (Vec::new(), BTreeMap::new());
     for (live, read) in read {
-        match (read, defined(&live.object)) {
+        match (read, defined_kind(&live.object)) {
             (Ok(crd), _) => crds.push(crd),
             (Err(faults), Some(kind)) => {
                 let why = faults.first().map_or_else(String::new, |fault| format!("{} at {}", fault.text, fault.path));

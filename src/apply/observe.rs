@@ -11,6 +11,7 @@ use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::inventory::{Released, SourceRecord};
 use crate::plan::document::TargetEntry;
 use crate::plan::{Observed, OutsideSource, SourceInput, needs_body};
+use crate::schema::crd::defined_kind;
 use crate::source::scope::{ClusterKinds, Namespaces};
 use crate::target::{Contents, Head, Reader, TargetError, TargetKind};
 
@@ -47,7 +48,7 @@ pub(crate) fn observe_telling(
     ids.sort();
     ids.dedup();
     let counter = Counter::begin(progress, Stage::Observation, ids.len());
-    reader.prefer(&versions(inputs));
+    reader.prefer(&mut versions(inputs));
     let heads = reader.heads(&ids)?;
     let bodies: Vec<&ResourceId> = ids.iter().copied().filter(|id| needs_body(id, &heads, inputs)).collect();
     counter.more(ids.len() - bodies.len());
@@ -152,10 +153,10 @@ fn marked(reader: &dyn Reader, inputs: &[SourceInput<'_>]) -> Result<Vec<Head>, 
 }
 
 /// The API version that each resource is declared in, now or before.
-fn versions<'a>(inputs: &'a [SourceInput<'_>]) -> Vec<(&'a ResourceId, String)> {
+fn versions<'a>(inputs: &'a [SourceInput<'_>]) -> impl Iterator<Item = (&'a ResourceId, String)> {
     let before = inputs.iter().flat_map(|i| i.inventory.rows.values()).map(|row| (&row.id, row.api_version.clone()));
     let now = inputs.iter().flat_map(|i| i.set.manifests()).map(|c| (c.id(), c.gvk().api_version()));
-    before.chain(now).collect()
+    before.chain(now)
 }
 
 /// Everything that the removals could take along.
@@ -169,9 +170,9 @@ fn contents(
     for input in inputs.iter().filter(|i| i.spec.prune) {
         let removed = input.inventory.rows.keys().filter(|id| input.set.get(id).is_none() && heads.contains_key(*id));
         for id in removed {
-            if id.is("", "Namespace") {
+            if id.is_namespace() {
                 ask.insert(Contents::Namespace(id.name.clone()));
-            } else if id.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+            } else if id.is_definition() {
                 definitions.push(id);
             }
             if let Some(namespace) = &id.namespace {
@@ -181,10 +182,7 @@ fn contents(
         }
     }
     for definition in reader.objects(&definitions)?.values() {
-        let field = |pointer: &str| definition.object.pointer(pointer).and_then(Value::as_str);
-        if let (Some(group), Some(kind)) = (field("/spec/group"), field("/spec/names/kind")) {
-            ask.insert(Contents::Kind(GroupKind::new(group, kind)));
-        }
+        ask.extend(defined_kind(&definition.object).map(Contents::Kind));
     }
     let mut found = Vec::new();
     for contents in &ask {

@@ -1,11 +1,9 @@
 //! The applier: inside the writer's lock it plans anew, compares, and commits everything or nothing.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rayon::prelude::*;
-use serde_json::Value;
 
 use super::context::Context;
 use super::gates::{Written, gates};
@@ -22,7 +20,7 @@ use crate::base::progress::{Counter, Stage};
 use crate::base::resource::ResourceId;
 use crate::inventory::{OwnerMark, Released, SourceRecord};
 use crate::plan::document::{PlanDocument, Purpose};
-use crate::plan::{EndedRow, Giver, Intent, Made, RowChange, SealedPlan, SealedSource, Step, binding};
+use crate::plan::{EndedRow, Giver, Made, RowChange, SealedPlan, SealedSource, Step, binding};
 use crate::target::{Batch, Operation, Reader, SourceCommit, Staged, TargetError, Write, Writer};
 
 /// How an apply is done.
@@ -378,7 +376,10 @@ fn batch(
     let writes: Vec<Option<Write>> = intents
         .into_par_iter()
         .with_min_len(64)
-        .map(|(id, intent, source)| write(id, intent, &sources[source], &options.apply))
+        .map(|(id, intent, source)| {
+            let mark = OwnerMark { source: sources[source].id.clone(), resource: id, apply: options.apply.clone() };
+            intent.into_write(mark)
+        })
         .collect();
     let accounts = intents_of.iter().zip(&writes).filter(|(_, write)| write.is_some());
     let accounts = accounts.map(|(source, _)| sources[*source].account.clone()).collect();
@@ -464,24 +465,4 @@ fn rows(id: &ResourceId, row: RowChange, commit: &mut SourceCommit, apply: &Appl
         }
         RowChange::Stay => {}
     }
-}
-
-fn write(id: ResourceId, intent: Intent, owner: &SealedSource, apply: &ApplyId) -> Option<Write> {
-    let marked = |id: &ResourceId, declared: Arc<Value>| mark(Arc::unwrap_or_clone(declared), owner, id, apply);
-    Some(match intent {
-        Intent::Nothing => return None,
-        Intent::Create { declared } => Write::Create { declared: marked(&id, declared), id },
-        Intent::Apply { uid, version, declared } => Write::Apply { declared: marked(&id, declared), id, uid, version },
-        Intent::Replace { uid, version, declared } => {
-            Write::Replace { declared: marked(&id, declared), id, uid, version }
-        }
-        Intent::Unmark { uid, version } => Write::Unmark { id, uid, version },
-        Intent::Delete { warrant, version, cascade } => Write::Delete { warrant, version, cascade },
-    })
-}
-
-/// Adds the owner mark to what is declared.
-fn mark(mut declared: Value, owner: &SealedSource, id: &ResourceId, apply: &ApplyId) -> Value {
-    OwnerMark { source: owner.id.clone(), resource: id.clone(), apply: apply.clone() }.put_on(&mut declared);
-    declared
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The group and kind of a resource; the core group is the empty text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -57,6 +58,12 @@ impl GroupVersionKind {
         Self { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
     }
 
+    /// What an object says of itself; what it doesn't say is empty.
+    pub fn of(object: &Value) -> Self {
+        let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+        Self::new(text("apiVersion"), text("kind"))
+    }
+
     /// The same without the version.
     pub fn group_kind(&self) -> GroupKind {
         GroupKind::new(self.group.clone(), self.kind.clone())
@@ -99,6 +106,16 @@ impl ResourceId {
     /// Whether it is of this group and kind.
     pub fn is(&self, group: &str, kind: &str) -> bool {
         self.group == group && self.kind == kind
+    }
+
+    /// Whether it is a Namespace.
+    pub fn is_namespace(&self) -> bool {
+        self.is("", "Namespace")
+    }
+
+    /// Whether it is a CustomResourceDefinition.
+    pub fn is_definition(&self) -> bool {
+        self.is("apiextensions.k8s.io", "CustomResourceDefinition")
     }
 
     /// Reads `Kind/namespace/name`, `Kind.group/namespace/name` or `Kind/name`, as people write it on a command line.

@@ -186,7 +186,7 @@ fn healthy(live: Option<&Live>, kind: TargetKind, found: &Inspection, id: &Resou
     let judged = health(&live.object);
     let has_no_status = live.object.get("status").is_none() && judged.state == State::InProgress;
     if kind == TargetKind::Embedded && has_no_status {
-        return if id.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+        return if id.is_definition() {
             Verdict::new(Answer::True, "Current", "the embedded control plane serves the kind", None)
         } else {
             let text = "it has no status: no controller works on the embedded control plane";

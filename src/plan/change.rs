@@ -8,8 +8,8 @@ use super::document::{ChangeEntry, UnchangedEntry};
 use crate::admission::Checked;
 use crate::base::ids::ObjectUid;
 use crate::base::resource::ResourceId;
-use crate::inventory::{PruneWarrant, Row};
-use crate::target::Live;
+use crate::inventory::{OwnerMark, PruneWarrant, Row};
+use crate::target::{Live, Write};
 
 /// What an apply does for one Change. It can be had from a sealed plan alone.
 #[derive(Debug, Clone)]
@@ -26,6 +26,26 @@ pub(crate) enum Intent {
     Unmark { uid: ObjectUid, version: String },
     /// Nothing on the target.
     Nothing,
+}
+
+impl Intent {
+    /// The write that it comes to; what is declared bears the mark. `None` where no object is written.
+    pub(crate) fn into_write(self, mark: OwnerMark) -> Option<Write> {
+        let marked = |declared: Arc<Value>| {
+            let mut declared = Arc::unwrap_or_clone(declared);
+            mark.put_on(&mut declared);
+            declared
+        };
+        let id = mark.resource.clone();
+        Some(match self {
+            Self::Nothing => return None,
+            Self::Create { declared } => Write::Create { declared: marked(declared), id },
+            Self::Apply { uid, version, declared } => Write::Apply { declared: marked(declared), id, uid, version },
+            Self::Replace { uid, version, declared } => Write::Replace { declared: marked(declared), id, uid, version },
+            Self::Unmark { uid, version } => Write::Unmark { id, uid, version },
+            Self::Delete { warrant, version, cascade } => Write::Delete { warrant, version, cascade },
+        })
+    }
 }
 
 /// What becomes of inventory rows with one Change.

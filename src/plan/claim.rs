@@ -121,7 +121,7 @@ impl Beside<'_, '_> {
         let bootstrapping =
             live.and_then(|l| l.object.pointer("/metadata/labels")).and_then(|l| l.get("kubernetes.io/bootstrapping"));
         let system = id.namespace.as_deref().is_some_and(|ns| ns.starts_with("kube-"))
-            || (super::kinds::is_namespace(id) && id.name.starts_with("kube-"));
+            || (id.is_namespace() && id.name.starts_with("kube-"));
         let why = if head.controlled {
             "a controller owns it"
         } else if bootstrapping.is_some() {

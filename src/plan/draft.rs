@@ -8,7 +8,6 @@ use super::change::{Boxed, Change, Giver, Intent, Unchanged};
 use super::claim::given_away;
 use super::document::{Action, Allowances, Purpose, Undo};
 use super::input::{Grants, Observed, OtherSource, SourceInput, Uses};
-use super::kinds;
 use super::order::{self, Item};
 use super::ownership::OWNED_BY_OTHER;
 use super::removal::{self, EndedRow, Removals};
@@ -274,7 +273,7 @@ fn declared_item(checked: &Checked) -> Item<'_> {
 
 /// The group and kind that a CustomResourceDefinition defines.
 fn defines(checked: &Checked) -> Option<(&str, &str)> {
-    if !kinds::is_definition(checked.id()) {
+    if !checked.id().is_definition() {
         return None;
     }
     let text = |at: &str| checked.declared().pointer(at)?.as_str();

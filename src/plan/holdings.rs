@@ -50,7 +50,7 @@ impl<'a> Holdings<'a> {
     ) -> Vec<&'a Head> {
         gone.insert(&head.uid);
         let mut queue: Vec<&'a Head> = Vec::new();
-        if kinds::is_namespace(&head.id) {
+        if head.id.is_namespace() {
             queue.extend(self.by_namespace.get(head.id.name.as_str()).into_iter().flatten());
         }
         if let Some(kind) = defines {

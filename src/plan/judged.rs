@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::change::{Change, Intent, RowChange, Unchanged};
 use super::document::{Action, Admitted, ChangeEntry, Field, UnchangedEntry, Waiver};
 use super::draft::Draft;
+use super::input::SourceInput;
 use super::warnings::entry as warning_entry;
 use super::{FIELD_MANAGER, kinds, undo};
 use crate::admission::{Checked, CheckedSet, Policies, on_draft::Considered};
@@ -16,7 +17,7 @@ use crate::base::resource::ResourceId;
 use crate::inventory::{OWNER_ANNOTATION, OwnerMark, PrunePermission, Row};
 use crate::merge::{FieldSet, ManagedFields};
 use crate::schema::Catalog;
-use crate::target::{Act, Asked, Deed, Write};
+use crate::target::{Act, Asked, Deed};
 
 impl<'a> Draft<'a> {
     /// The resources that would be written.
@@ -59,25 +60,14 @@ impl<'a> Draft<'a> {
     pub(crate) fn asks(&self) -> Vec<(usize, Asked)> {
         let nobody = ApplyId::nobody();
         let ask = |(place, change): (usize, &Change<'_>)| {
-            let id = change.entry.id.clone();
-            let source = &self.inputs[change.source].id;
-            let marked = |declared: &Value| {
-                let mut marked = declared.clone();
-                OwnerMark { source: source.clone(), resource: id.clone(), apply: nobody.clone() }.put_on(&mut marked);
-                marked
-            };
-            let write = match &change.intent {
-                Intent::Create { declared } => Write::Create { declared: marked(declared), id },
-                Intent::Apply { uid, version, declared } => {
-                    Write::Apply { uid: uid.clone(), version: version.clone(), declared: marked(declared), id }
-                }
-                Intent::Replace { uid, version, declared } => {
-                    Write::Replace { uid: uid.clone(), version: version.clone(), declared: marked(declared), id }
-                }
-                Intent::Delete { .. } | Intent::Unmark { .. } | Intent::Nothing => return None,
-            };
+            if !matches!(change.intent, Intent::Create { .. } | Intent::Apply { .. } | Intent::Replace { .. }) {
+                return None;
+            }
+            let SourceInput { id, spec, .. } = &self.inputs[change.source];
+            let mark = OwnerMark { source: id.clone(), resource: change.entry.id.clone(), apply: nobody.clone() };
+            let write = change.intent.clone().into_write(mark)?;
             let sensitive = change.checked.map(|checked| checked.sensitive().to_vec()).unwrap_or_default();
-            Some((place, Asked { write, sensitive, account: self.inputs[change.source].spec.service_account.clone() }))
+            Some((place, Asked { write, sensitive, account: spec.service_account.clone() }))
         };
         self.changes.iter().map(Box::as_ref).enumerate().filter_map(ask).collect()
     }

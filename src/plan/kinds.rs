@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::base::resource::{GroupKind, ResourceId};
+use crate::base::resource::ResourceId;
 
 /// Kinds in the order in which they are applied where nothing else orders them; all others come between the last
 /// workload and the webhooks. The order is Helm's and Argo CD's, so that a move to Holdfast changes nothing.
@@ -53,31 +53,14 @@ pub(super) fn rank(id: &ResourceId) -> usize {
     at(ORDER).or_else(|| at(LAST).map(|i| ORDER.len() + 1 + i)).unwrap_or(ORDER.len())
 }
 
-/// Whether it is a Namespace.
-pub(super) fn is_namespace(id: &ResourceId) -> bool {
-    id.is("", "Namespace")
-}
-
 /// Whether it is a Namespace that the control plane can't do without.
 pub(super) fn is_system_namespace(id: &ResourceId) -> bool {
-    is_namespace(id) && (id.name == "default" || id.name.starts_with("kube-"))
-}
-
-/// Whether it is a CustomResourceDefinition.
-pub(super) fn is_definition(id: &ResourceId) -> bool {
-    id.is("apiextensions.k8s.io", "CustomResourceDefinition")
+    id.is_namespace() && (id.name == "default" || id.name.starts_with("kube-"))
 }
 
 /// Whether it is a PersistentVolumeClaim.
 pub(super) fn is_claim(id: &ResourceId) -> bool {
     id.is("", "PersistentVolumeClaim")
-}
-
-/// The kind that a CustomResourceDefinition defines.
-pub(super) fn defined_kind(definition: &Value) -> Option<GroupKind> {
-    let group = definition.pointer("/spec/group")?.as_str()?;
-    let kind = definition.pointer("/spec/names/kind")?.as_str()?;
-    Some(GroupKind::new(group, kind))
 }
 
 /// Why a live object is kept without a permission by name: deleting it destroys data.

@@ -32,7 +32,7 @@ mod undo;
 mod wanted;
 mod warnings;
 
-pub(crate) use change::{Giver, Intent, RowChange};
+pub(crate) use change::{Giver, RowChange};
 pub use draft::{Draft, draft};
 pub(crate) use emergency::refused as emergency_refused;
 pub use input::{BadGrant, CommitFacts, Grants, Observed, OtherSource, OutsideSource, SourceInput};

@@ -44,7 +44,7 @@ pub(super) fn order(items: &[Item<'_>]) -> Result<Vec<(usize, i32)>, Cycle> {
     let namespaces: HashMap<&str, usize> = items
         .iter()
         .enumerate()
-        .filter(|(_, item)| kinds::is_namespace(item.id))
+        .filter(|(_, item)| item.id.is_namespace())
         .map(|(i, item)| (item.id.name.as_str(), i))
         .collect();
 
@@ -101,6 +101,6 @@ pub(super) fn order(items: &[Item<'_>]) -> Result<Vec<(usize, i32)>, Cycle> {
 
 /// The sort key of a delete: the reverse of how it would have been applied, contents before what holds them.
 pub(super) fn delete_key(id: &ResourceId, wave: i32) -> impl Ord + use<> {
-    let container = u8::from(kinds::is_definition(id)) + 2 * u8::from(kinds::is_namespace(id));
+    let container = u8::from(id.is_definition()) + 2 * u8::from(id.is_namespace());
     (container, Reverse(wave), Reverse(kinds::rank(id)), Reverse(id.clone()))
 }

@@ -10,7 +10,7 @@ use super::emergency::{self, EMERGENCY_PENDING};
 use super::holdings::{Deleting, Holdings, Holds};
 use super::input::{Grants, Observed, OtherSource, SourceInput};
 use super::prune::{self, PruneRules, Removal};
-use super::{kinds, order, scope, undo};
+use super::{order, scope, undo};
 use crate::base::fault::{Fault, RuleId};
 use crate::base::ids::{Digest, ObjectUid};
 use crate::base::pointer::Pointer;
@@ -19,6 +19,7 @@ use crate::base::sensitive;
 use crate::base::server_owned::METADATA;
 use crate::inventory::{Row, seen_digest};
 use crate::schema::Catalog;
+use crate::schema::crd::defined_kind;
 use crate::source::spec::GitPermission;
 use crate::target::{Head, Live};
 
@@ -226,9 +227,9 @@ fn hold_back<'a>(all: &mut [One<'a>], beside: Beside<'a, '_>) {
         order.retain(|at| {
             let one = &mut all[*at];
             let Some(head) = one.head else { return false };
-            let is_container = kinds::is_namespace(&head.id) || kinds::is_definition(&head.id);
-            let defined = one.live.filter(|_| kinds::is_definition(&head.id));
-            let defined = defined.and_then(|l| kinds::defined_kind(&l.object));
+            let is_container = head.id.is_namespace() || head.id.is_definition();
+            let defined = one.live.filter(|_| head.id.is_definition());
+            let defined = defined.and_then(|l| defined_kind(&l.object));
             let taken = holdings.take(head, defined.as_ref(), &mut gone);
             let declared = if is_container { declared_in(&head.id, defined.as_ref(), inputs) } else { Vec::new() };
             let allowed = grants.allow().get(&head.id).copied();

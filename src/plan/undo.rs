@@ -11,7 +11,7 @@ use crate::base::resource::ResourceId;
 pub(super) fn of_update(checked: &Checked, live: &Value, after: &Value) -> Undo {
     let id = checked.id();
     let newly = |pointer: &str| live.pointer(pointer) != after.pointer(pointer);
-    let irreversible = (kinds::is_definition(id) && newly("/spec/versions") && storage_version(live) != storage_version(after))
+    let irreversible = (id.is_definition() && newly("/spec/versions") && storage_version(live) != storage_version(after))
         || ((id.is("", "ConfigMap") || id.is("", "Secret")) && newly("/immutable"))
         // A claim can grow and never shrink.
         || (kinds::is_claim(id) && newly("/spec/resources/requests/storage"))

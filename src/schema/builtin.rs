@@ -64,11 +64,6 @@ pub(super) struct Resource {
 }
 
 impl Resource {
-    /// Whether its objects are stored: reviews and bindings are only ever created and answered.
-    pub(super) fn is_stored(&self) -> bool {
-        self.verbs.iter().any(|verb| verb == "delete")
-    }
-
     /// The definition that describes its objects. All of them name their package after group and version; the few
     /// packages that don't follow their group's first label stand here.
     pub(super) fn definition(&self, of: &'static Published) -> Option<Definition> {

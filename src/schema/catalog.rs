@@ -184,7 +184,7 @@ impl Catalog {
     /// Every kind whose objects are stored, in order.
     pub fn stored_kinds(&self) -> BTreeSet<GroupKind> {
         let builtin = self.kinds().by_kind.iter();
-        let builtin = builtin.filter(|(_, all)| all.versions.iter().any(|v| v.resource.is_stored()));
+        let builtin = builtin.filter(|(_, all)| all.versions.iter().any(|v| v.get().is_stored()));
         builtin.map(|(kind, _)| kind.clone()).chain(self.crds.keys().cloned()).collect()
     }
 

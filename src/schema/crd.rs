@@ -29,6 +29,12 @@ pub struct Crd {
     served: Vec<Arc<KindSchema>>,
 }
 
+/// The kind that a CustomResourceDefinition, even a broken one, says that it defines.
+pub fn defined_kind(definition: &Value) -> Option<GroupKind> {
+    let text = |at: &str| definition.pointer(at).and_then(Value::as_str);
+    Some(GroupKind::new(text("/spec/group")?, text("/spec/names/kind")?))
+}
+
 impl Crd {
     /// Reads a CustomResourceDefinition (`apiextensions.k8s.io/v1`). Its shape is judged by [`super::check`] as that of
     /// any object; this judges what makes it a definition.

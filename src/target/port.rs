@@ -155,7 +155,7 @@ pub trait Reader {
     fn loop_record(&self, source: &SourceId) -> Result<LoopRecord, TargetError>;
     /// Says in which API versions bodies of these are wanted from now on. A target that keeps one form of an object has
     /// no choice.
-    fn prefer(&self, _versions: &[(&ResourceId, String)]) {}
+    fn prefer(&self, _versions: &mut dyn Iterator<Item = (&ResourceId, String)>) {}
     /// Says as which account of the target these are read from now on; else it is our own. A target without accounts has
     /// no choice.
     fn read_as(&self, _account: &ServiceAccount, _ids: &[&ResourceId]) {}

@@ -12,7 +12,7 @@ use crate::plan::document::Action;
 /// A Namespace that the plan deletes is not there either: what is written into it would go with it.
 pub fn judge(considered: &[Considered<'_>], facts: &Facts<'_>) -> Vec<Fault> {
     let of_plan = |wanted: fn(&Considered<'_>) -> bool| -> BTreeSet<&str> {
-        let namespaces = considered.iter().filter(|c| c.id.is("", "Namespace") && wanted(c));
+        let namespaces = considered.iter().filter(|c| c.id.is_namespace() && wanted(c));
         namespaces.map(|c| c.id.name.as_str()).collect()
     };
     let planned = of_plan(|c| c.is_written());

@@ -28,7 +28,7 @@ pub(super) fn containers_enclose_contents(beside: &Beside<'_>, broken: &mut Vec<
     let mut namespaces: HashMap<&str, (usize, &ChangeEntry)> = HashMap::new();
     let mut kinds: HashMap<(String, String), (usize, &ChangeEntry)> = HashMap::new();
     for (at, change) in beside.plan.changes.iter().enumerate() {
-        if change.id.is("", "Namespace") {
+        if change.id.is_namespace() {
             namespaces.insert(&change.id.name, (at, change));
         }
         if let Some(kind) = defined(beside, &change.id) {
@@ -57,7 +57,7 @@ pub(super) fn containers_enclose_contents(beside: &Beside<'_>, broken: &mut Vec<
 
 /// The group and kind that a definition defines, as it is declared or live.
 pub(super) fn defined(beside: &Beside<'_>, id: &ResourceId) -> Option<(String, String)> {
-    if !id.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+    if !id.is_definition() {
         return None;
     }
     let declared = beside.inputs.iter().find_map(|input| input.set.get(id)).map(|c| c.declared());

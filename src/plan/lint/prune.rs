@@ -33,7 +33,7 @@ pub(super) fn deletes_only_with_proof(
     if !input.spec.prune {
         say("prune is off");
     }
-    if id.is("", "Namespace") && (id.name == "default" || id.name.starts_with("kube-")) {
+    if id.is_namespace() && (id.name == "default" || id.name.starts_with("kube-")) {
         say("the control plane needs it");
     }
     if beside.allowed(id).is_some() {
@@ -68,10 +68,10 @@ pub(super) fn takes_nothing_along_unasked(beside: &Beside<'_>, change: &ChangeEn
     let id = &change.id;
     let deleted = beside.deleted();
     let kind = order::defined(beside, id);
-    let is_container = id.is("", "Namespace") || id.is("apiextensions.k8s.io", "CustomResourceDefinition");
+    let is_container = id.is_namespace() || id.is_definition();
     let lies_in = |head: &Head| match &kind {
         Some((group, kind)) => head.id.is(group, kind),
-        None => id.is("", "Namespace") && head.id.namespace.as_deref() == Some(&id.name),
+        None => id.is_namespace() && head.id.namespace.as_deref() == Some(&id.name),
     };
     let named = |id: &ResourceId| {
         beside.inputs.iter().any(|input| input.set.get(id).is_some())

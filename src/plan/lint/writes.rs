@@ -127,7 +127,7 @@ fn adopted(beside: &Beside<'_>, change: &ChangeEntry, input: &SourceInput<'_>, b
         broken.push(format!("{id} would be adopted from its owner"));
     }
     let label = live.is_some_and(|l| l.object.pointer("/metadata/labels/kubernetes.io~1bootstrapping").is_some());
-    let namespace = if id.is("", "Namespace") { Some(&id.name) } else { id.namespace.as_ref() };
+    let namespace = if id.is_namespace() { Some(&id.name) } else { id.namespace.as_ref() };
     let system = namespace.is_some_and(|ns| ns.starts_with("kube-"));
     if head.is_some_and(|h| h.controlled) || label || system {
         broken.push(format!("{id} would be adopted although the control plane or a controller owns it"));

@@ -13,6 +13,7 @@ use super::discovery::{Discovery, Served};
 use super::request::{APPLY, Ask, Failed, MANAGER};
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::base::{sensitive, text};
+use crate::schema::crd::defined_kind;
 use crate::target::{Asked, Deed, DryRunner, Lacking, TargetError, Verdict, Write};
 
 /// How many dry runs are under way at once.
@@ -50,14 +51,11 @@ impl Makes {
         let (mut namespaces, mut kinds) = (HashSet::new(), HashSet::new());
         for write in writes {
             let id = write.id();
-            if id.is("", "Namespace") && !matches!(write, Write::Apply { .. }) {
+            if id.is_namespace() && !matches!(write, Write::Apply { .. }) {
                 namespaces.insert(id.name.clone());
             }
-            if id.is("apiextensions.k8s.io", "CustomResourceDefinition")
-                && let Some(declared) = declared(write)
-            {
-                let text = |at: &str| declared.pointer(at).and_then(Value::as_str).unwrap_or_default();
-                kinds.insert(GroupKind::new(text("/spec/group"), text("/spec/names/kind")));
+            if id.is_definition() {
+                kinds.extend(declared(write).and_then(defined_kind));
             }
         }
         Self { namespaces, kinds }
@@ -81,9 +79,8 @@ pub(super) fn declared(write: &Write) -> Option<&Value> {
 
 /// The kind of an object, in the version that it is declared in.
 pub(super) fn served<'d>(discovery: &'d Discovery, declared: &Value) -> Option<&'d Served> {
-    let text = |key: &str| declared.get(key).and_then(Value::as_str).unwrap_or_default();
-    let kind = GroupVersionKind::new(text("apiVersion"), text("kind"));
-    discovery.exactly(&kind.group_kind(), text("apiVersion"))
+    let kind = GroupVersionKind::of(declared);
+    discovery.exactly(&kind.group_kind(), &kind.api_version())
 }
 
 async fn ask(on: &Connection, discovery: &Discovery, makes: &Makes, asked: &Asked) -> Result<Verdict, TargetError> {
@@ -94,7 +91,7 @@ async fn ask(on: &Connection, discovery: &Discovery, makes: &Makes, asked: &Aske
         Write::Apply { id, declared, .. } => (id, declared, true),
         Write::Replace { .. } | Write::Unmark { .. } | Write::Delete { .. } => return Ok(Verdict::Unreached),
     };
-    if id.namespace.as_ref() == Some(&on.state_namespace) || (id.is("", "Namespace") && id.name == on.state_namespace) {
+    if id.namespace.as_ref() == Some(&on.state_namespace) || (id.is_namespace() && id.name == on.state_namespace) {
         let text =
             format!("the Namespace {} holds Holdfast's own state, and no Source writes there", on.state_namespace);
         return Ok(Verdict::Refused { reasons: vec![(None, text)], retry: false });

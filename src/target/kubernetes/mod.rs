@@ -104,11 +104,7 @@ impl Target for Kubernetes {
             if view::namespace_uid(&self.on, &self.on.state_namespace).await?.is_none() {
                 return Ok(());
             }
-            let mut entry = entry;
-            if entry.id.is_empty() {
-                entry.id = format!("n-{}", uuid::Uuid::new_v4());
-            }
-            Store { on: &self.on }.write_entry(&entry, &json!({ "receipt": details })).await
+            Store { on: &self.on }.write_entry(entry, &json!({ "receipt": details })).await
         })
     }
 

@@ -20,8 +20,8 @@ const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 /// One right; of every object that needs it, or of one by name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Right {
-    /// Namespace and name of the account that needs it; `None` is our own.
-    account: Option<(String, String)>,
+    /// The account that needs it; `None` is our own.
+    account: Option<ServiceAccount>,
     verb: &'static str,
     group: String,
     plural: String,
@@ -29,11 +29,6 @@ struct Right {
 }
 
 impl Right {
-    fn account(&self) -> Option<ServiceAccount> {
-        let (namespace, name) = self.account.clone()?;
-        Some(ServiceAccount { namespace, name })
-    }
-
     /// For people: `delete deployments.apps in Namespace shop`.
     fn text(&self) -> String {
         let Self { verb, group, plural, namespace, .. } = self;
@@ -73,7 +68,7 @@ pub(super) async fn lacking(on: &Connection, deeds: &[Deed]) -> Result<Vec<Lacki
         }));
         let answers: Vec<(&ResourceId, bool)> = by_name.buffered(IN_FLIGHT).try_collect().await?;
         let ids: Vec<ResourceId> = answers.into_iter().filter(|(_, may)| !may).map(|(id, _)| id.clone()).collect();
-        Ok((!ids.is_empty()).then(|| Lacking { right: right.text(), account: right.account(), ids }))
+        Ok((!ids.is_empty()).then(|| Lacking { right: right.text(), account: right.account.clone(), ids }))
     });
     let found: Vec<Option<Lacking>> = stream::iter(each).buffered(IN_FLIGHT).try_collect().await?;
     Ok(found.into_iter().flatten().collect())
@@ -89,7 +84,7 @@ fn rights<'d>(
     let served = discovery.find(&id.group_kind(), None);
     served.into_iter().flat_map(move |served| {
         verbs(act).iter().map(move |verb| Right {
-            account: account.map(|account| (account.namespace.clone(), account.name.clone())),
+            account: account.cloned(),
             verb,
             group: served.group.clone(),
             plural: served.plural.clone(),
@@ -111,8 +106,7 @@ async fn is_allowed(on: &Connection, right: &Right, name: Option<&str>) -> Resul
         "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": attributes},
     });
-    let account = right.account();
-    match on.send(&Ask::question(Method::POST, REVIEWS, JSON, &review).acting(account.as_ref())).await {
+    match on.send(&Ask::question(Method::POST, REVIEWS, JSON, &review).acting(right.account.as_ref())).await {
         Ok(answer) => {
             let answer: Value = serde_json::from_slice(&answer.body).map_err(|e| on.damaged(e.to_string()))?;
             Ok(answer.pointer("/status/allowed").and_then(Value::as_bool).unwrap_or(false))

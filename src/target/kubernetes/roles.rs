@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::base::resource::GroupKind;
 use crate::schema::Catalog;
-use crate::source::scope::{ClusterKinds, Namespaces};
+use crate::source::scope::{ClusterKind, ClusterKinds, Namespaces};
 use crate::source::spec::SourceSpec;
 
 const READS: [&str; 3] = ["get", "list", "watch"];
@@ -84,11 +84,13 @@ impl Scope<'_> {
             namespaces["verbs"] = json!(["get"]);
         }
         let mut cluster = vec![definitions, namespaces];
-        let takes_along = |kind: &str, group: &str| self.spec.cluster_kinds.contains(&GroupKind::new(group, kind), "");
-        let named = matches!(&self.spec.cluster_kinds, ClusterKinds::Some(kinds) if kinds.iter().any(|kind| {
-            ["Namespace", "CustomResourceDefinition"].contains(&kind.kind.kind.as_str())
-        }));
-        if named || takes_along("Namespace", "") {
+        let is_container =
+            |kind: &ClusterKind| ["Namespace", "CustomResourceDefinition"].contains(&kind.kind.kind.as_str());
+        let contains = match &self.spec.cluster_kinds {
+            ClusterKinds::Any => true,
+            ClusterKinds::Some(kinds) => kinds.iter().any(is_container),
+        };
+        if contains {
             // What goes along with a Namespace or a definition lies anywhere.
             cluster.push(everything());
         }

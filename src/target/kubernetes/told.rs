@@ -72,11 +72,8 @@ async fn swapped(
         return Ok(false);
     }
     // The line of the log comes first: a change that nobody can read about would be worse than a line too many.
-    if let Some((mut entry, details)) = entry {
-        if entry.id.is_empty() {
-            entry.id = format!("n-{}", uuid::Uuid::new_v4());
-        }
-        store.write_entry(&entry, &json!({ "receipt": details })).await?;
+    if let Some((entry, details)) = entry {
+        store.write_entry(entry, &json!({ "receipt": details })).await?;
     }
     let text = serde_json::to_string(&told).map_err(|e| on.write_failed(e.to_string()))?;
     let data = Map::from_iter([("told".to_owned(), Value::String(text))]);

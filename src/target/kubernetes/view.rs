@@ -14,6 +14,7 @@ use super::state::{self, Blob, Entry, Kind, Store};
 use crate::base::ids::{PlanId, SourceId, TargetIdentity};
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::inventory::{Controls, Inventory, LogLine, LoopRecord, Released, Row, SourceRecord};
+use crate::schema::crd::defined_kind;
 use crate::source::spec::ServiceAccount;
 use crate::target::{Contents, Definitions, Head, History, HistoryEntry, Interrupted, Live, Reader, TargetError};
 
@@ -107,8 +108,8 @@ impl Reader for View<'_> {
         Ok(None)
     }
 
-    fn prefer(&self, versions: &[(&ResourceId, String)]) {
-        lock(&self.manner).versions.extend(versions.iter().map(|(id, version)| ((*id).clone(), version.clone())));
+    fn prefer(&self, versions: &mut dyn Iterator<Item = (&ResourceId, String)>) {
+        lock(&self.manner).versions.extend(versions.map(|(id, version)| (id.clone(), version)));
     }
 
     fn read_as(&self, account: &ServiceAccount, ids: &[&ResourceId]) {
@@ -283,11 +284,7 @@ pub(super) async fn definitions(on: &Connection) -> Result<Definitions, TargetEr
         found.extend(head(id, &object).map(|head| Live { head, object }));
     })
     .await?;
-    let defined = |live: &Live| {
-        let text = |at: &str| live.object.pointer(at).and_then(Value::as_str);
-        Some(GroupKind::new(text("/spec/group")?, text("/spec/names/kind")?))
-    };
-    let custom: BTreeSet<GroupKind> = found.iter().filter_map(defined).collect();
+    let custom: BTreeSet<GroupKind> = found.iter().filter_map(|live| defined_kind(&live.object)).collect();
     Ok(Definitions::new(openapi::catalog(on, &custom).await?, found))
 }
 

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use super::object::OwnerRef;
-use super::view::{CRD, View, namespace};
-use crate::base::resource::{GroupKind, ResourceId};
+use super::view::{View, namespace};
+use crate::base::resource::ResourceId;
+use crate::schema::crd::defined_kind;
 use crate::target::{Contents, Head, TargetError};
 
 /// An object that has owners.
@@ -46,18 +47,14 @@ impl View {
 
     /// What a Namespace or a definition holds.
     fn contents(&self, id: &ResourceId) -> Result<Vec<Head>, TargetError> {
-        if id.is("", "Namespace") {
+        if id.is_namespace() {
             return self.list_heads(&Contents::Namespace(id.name.clone()));
         }
-        if !id.is(CRD.0, CRD.1) {
+        if !id.is_definition() {
             return Ok(Vec::new());
         }
         let Some(definition) = self.stored(id)?.and_then(|stored| stored.object()) else { return Ok(Vec::new()) };
-        let text = |at: &str| definition.pointer(at).and_then(serde_json::Value::as_str);
-        match (text("/spec/group"), text("/spec/names/kind")) {
-            (Some(group), Some(kind)) => self.list_heads(&Contents::Kind(GroupKind::new(group, kind))),
-            _ => Ok(Vec::new()),
-        }
+        defined_kind(&definition).map_or(Ok(Vec::new()), |kind| self.list_heads(&Contents::Kind(kind)))
     }
 
     fn dependents(&self) -> Result<Vec<Dependent>, TargetError> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::object::{self, Stamp, meta_text};
 use super::store::Formed;
-use super::view::{CRD, Stored, View};
+use super::view::{Stored, View};
 use super::{Embedded, strict, writer};
 use crate::base::clock::Moment;
 use crate::base::fault::Fault;
@@ -212,7 +212,7 @@ impl<'w> Work<'w> {
             return Err(refused(faults));
         }
         let put = self.store(id, new, live, old.as_ref())?;
-        if put.id.is(CRD.0, CRD.1) && put.result != PutResult::Unchanged {
+        if put.id.is_definition() && put.result != PutResult::Unchanged {
             self.catalog = self.view.catalog()?;
         }
         Ok(put)

@@ -97,7 +97,7 @@ impl Context<'_> {
             }
             Write::Unmark { id, .. } => {
                 let (Some(old), Some(before)) = (old, before) else { return Err(bad(&id, "it isn't there")) };
-                let schema = strict::served(self.catalog, &gvk(&old)).ok();
+                let schema = strict::served(self.catalog, &GroupVersionKind::of(&old)).ok();
                 let new = unmarked(&old);
                 let manager = Manager::new(MANAGER);
                 let new = merge::update(schema.as_deref(), Some(&old), &new, &manager, self.at)
@@ -116,7 +116,8 @@ impl Context<'_> {
         live: Option<&Value>,
     ) -> Result<(std::sync::Arc<KindSchema>, Value), TargetError> {
         let refused = |faults| TargetError::Refused { faults };
-        let schema = strict::served(self.catalog, &gvk(&declared)).map_err(|f| refused(vec![f.id(id.clone())]))?;
+        let schema = strict::served(self.catalog, &GroupVersionKind::of(&declared))
+            .map_err(|f| refused(vec![f.id(id.clone())]))?;
         let (named, _) = strict::identify(self.catalog, &declared).map_err(refused)?;
         if named != *id {
             return Err(bad(id, &format!("what is declared for it is {named}")));
@@ -200,11 +201,6 @@ fn row_text(
 
 fn bad(id: &ResourceId, reason: &str) -> TargetError {
     TargetError::Precondition { id: id.clone(), reason: reason.to_owned() }
-}
-
-fn gvk(object: &Value) -> GroupVersionKind {
-    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
-    GroupVersionKind::new(text("apiVersion"), text("kind"))
 }
 
 /// The object without its owner mark.

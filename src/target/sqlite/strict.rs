@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::object::meta_text;
-use super::view::CRD;
 use crate::base::fault::{Fault, RuleId};
 use crate::base::pointer::Pointer;
 use crate::base::resource::{GroupVersionKind, ResourceId};
@@ -76,7 +75,7 @@ pub(super) fn judge(schema: &KindSchema, id: &ResourceId, object: &Value, live: 
     if let Err(bad) = names::check(&id.group_kind(), &id.name) {
         faults.push(SchemaFault::new(rule::BAD_NAME, Pointer::of(["metadata", "name"]), bad.to_string()));
     }
-    if id.is(CRD.0, CRD.1)
+    if id.is_definition()
         && faults.is_empty()
         && let Err(bad) = Crd::read(object)
     {
@@ -94,5 +93,5 @@ pub(super) fn missing_namespace(id: &ResourceId) -> Fault {
 
 /// Whether an object can't be deleted at all.
 pub(super) fn is_immortal(id: &ResourceId) -> bool {
-    id.is("", "Namespace") && IMMORTAL.contains(&id.name.as_str())
+    id.is_namespace() && IMMORTAL.contains(&id.name.as_str())
 }

@@ -14,7 +14,7 @@ use crate::schema::crd::Crd;
 use crate::target::{Contents, Head, Live, TargetError};
 
 /// The kind of definitions.
-pub(super) const CRD: (&str, &str) = ("apiextensions.k8s.io", "CustomResourceDefinition");
+const CRD: (&str, &str) = ("apiextensions.k8s.io", "CustomResourceDefinition");
 
 /// A connection with an open transaction: everything that is asked of it is of one moment.
 pub(super) struct View {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::prepare::{Context, Item, Ready};
 use super::strict;
-use super::view::{CRD, View};
+use super::view::View;
 use crate::base::resource::ResourceId;
 use crate::inventory::{PruneWarrant, Row};
 use crate::schema::Catalog;
@@ -156,7 +156,7 @@ fn catalog(view: &View, writes: &[Write]) -> Result<Catalog, TargetError> {
     if kinds.iter().all(is_builtin) {
         return Ok(builtin);
     }
-    let ours = writes.iter().filter(|write| write.id().is(CRD.0, CRD.1)).filter_map(|write| match write {
+    let ours = writes.iter().filter(|write| write.id().is_definition()).filter_map(|write| match write {
         // One that can't be read is refused when its turn comes.
         Write::Create { declared, .. } | Write::Apply { declared, .. } | Write::Replace { declared, .. } => {
             Crd::read(declared).ok()

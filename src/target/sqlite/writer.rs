@@ -9,7 +9,7 @@ use super::Embedded;
 use super::prepare::Ready;
 use super::store::Puts;
 use super::strict;
-use super::view::{CRD, View};
+use super::view::View;
 use super::work::{Step, Work, moved};
 use crate::base::clock::Moment;
 use crate::base::failpoint;
@@ -171,7 +171,7 @@ impl<'v> Apply<'v> {
         {
             self.puts.row(*source, key, &text)?;
         }
-        if id.is("", "Namespace") {
+        if id.is_namespace() {
             self.namespaces.insert(id.name.clone());
         }
         let uid = ObjectUid::parse(&uid).map_err(|_| self.view.name.damaged("a UID can't be read"))?;
@@ -183,7 +183,7 @@ impl<'v> Apply<'v> {
     fn replaced(&mut self, id: &ResourceId) -> Result<(), TargetError> {
         let Some(head) = self.view.find_heads(&[id])?.remove(id) else { return Err(moved(id, "it isn't there")) };
         let along = self.view.cascade(std::slice::from_ref(&head))?;
-        let holds = id.is("", "Namespace") || id.is(CRD.0, CRD.1);
+        let holds = id.is_namespace() || id.is_definition();
         if let Some(lost) = along.values().find(|head| holds || !matches!(head.mark, Ok(None))) {
             return Err(moved(id, &format!("{} would go along with it", lost.id)));
         }
@@ -221,7 +221,7 @@ impl<'v> Apply<'v> {
         self.counter += 1;
         self.view.remove(key)?;
         self.puts.line(key, self.entry, ("deleted", head.uid.as_str(), self.counter), None)?;
-        if id.is("", "Namespace") {
+        if id.is_namespace() {
             self.namespaces.remove(&id.name);
         }
         let mark = head.mark.as_ref().ok().and_then(Option::as_ref).filter(|mark| mark.resource == *id);

@@ -9,6 +9,7 @@ use super::writer::Session;
 use crate::base::ids::SourceId;
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::merge;
+use crate::schema::crd::defined_kind;
 use crate::target::kubernetes::dry_run::declared;
 use crate::target::kubernetes::objects::{self, Depth, Manner, head};
 use crate::target::{Batch, Head, TargetError, Write};
@@ -162,14 +163,14 @@ impl Session<'_> {
         let mut gone: HashSet<String> = HashSet::from([uid.to_owned()]);
         let mut along: Along = Along::new();
         let mut spaces: BTreeSet<String> = id.namespace.iter().cloned().collect();
-        if id.is("", "Namespace") {
+        if id.is_namespace() {
             for head in self.in_namespace(&id.name, cache).await? {
                 gone.insert(head.uid.as_str().to_owned());
                 along.insert(head.id.clone(), ());
             }
             spaces.insert(id.name.clone());
         }
-        if id.is("apiextensions.k8s.io", "CustomResourceDefinition")
+        if id.is_definition()
             && let Some(kind) = self.defined_kind(id).await?
         {
             for head in objects::of_kind(self.on, &kind, None).await? {
@@ -206,10 +207,7 @@ impl Session<'_> {
 
     async fn defined_kind(&self, id: &ResourceId) -> Result<Option<GroupKind>, TargetError> {
         let found = objects::read(self.on, &[id], Depth::Whole, &Manner::default(), &HashSet::new()).await?;
-        Ok(found.get(id).and_then(|object| {
-            let text = |at: &str| object.pointer(at).and_then(Value::as_str);
-            Some(GroupKind::new(text("/spec/group")?, text("/spec/names/kind")?))
-        }))
+        Ok(found.get(id).and_then(defined_kind))
     }
 }
 

@@ -185,7 +185,7 @@ impl Session<'_> {
             objects: Vec::new(),
         };
         let details = json!({"receipt": receipt, "lines": lines});
-        self.store().write_entry(&entry, &details).await.map_err(unfinished)?;
+        self.store().write_entry(entry, &details).await.map_err(unfinished)?;
         failpoint::hit(failpoint::AFTER_LOG);
         self.close_journal(head).await.map_err(unfinished)?;
         failpoint::hit(failpoint::JOURNAL_CLOSED);

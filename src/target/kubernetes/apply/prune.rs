@@ -12,6 +12,7 @@ use super::step::delete_options;
 use super::writer::Session;
 use crate::base::failpoint;
 use crate::base::resource::ResourceId;
+use crate::schema::crd::defined_kind;
 use crate::target::TargetError;
 use crate::target::kubernetes::dry_run::hidden;
 use crate::target::kubernetes::objects::{self, Depth};
@@ -108,12 +109,9 @@ impl Session<'_> {
 
     /// Whether a resource lies in the Namespace, or is of the kind, that a step deletes.
     fn lies_in(&self, id: &ResourceId, step: &Step) -> bool {
-        if step.id.is("", "Namespace") {
+        if step.id.is_namespace() {
             return id.namespace.as_ref() == Some(&step.id.name);
         }
-        let field = |at: &str| step.before.as_ref().and_then(|b| b.pointer(at)).and_then(serde_json::Value::as_str);
-        step.id.is("apiextensions.k8s.io", "CustomResourceDefinition")
-            && field("/spec/group") == Some(id.group.as_str())
-            && field("/spec/names/kind") == Some(id.kind.as_str())
+        step.id.is_definition() && step.before.as_ref().and_then(defined_kind) == Some(id.group_kind())
     }
 }

@@ -225,7 +225,7 @@ impl Session<'_> {
         };
         let details = json!({"receipt": {"result": "undone", "applyId": body.apply, "leftOver": over}});
         if !left.is_empty() {
-            self.store().write_entry(&entry, &details).await?;
+            self.store().write_entry(entry, &details).await?;
         }
         self.close_journal(head).await
     }

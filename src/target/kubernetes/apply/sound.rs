@@ -24,7 +24,7 @@ pub(super) fn unsound(head: &Head, body: &Body, state_namespace: &str) -> Option
 fn is_sound(head: &Head, step: &Step, state_namespace: &str) -> bool {
     let id = &step.id;
     let in_state = id.namespace.as_deref() == Some(state_namespace)
-        || (id.is("", "Namespace") && (id.name == state_namespace || id.name.starts_with("kube-")));
+        || (id.is_namespace() && (id.name == state_namespace || id.name.starts_with("kube-")));
     let ours = |object: Option<&Value>| {
         object.and_then(|object| marked(object, id)).is_some_and(|mark| is_of(head, &mark.source))
     };
@@ -57,7 +57,7 @@ fn marked(object: &Value, id: &ResourceId) -> Option<OwnerMark> {
 /// Whether an object is what the step says.
 fn names(object: &Value, id: &ResourceId) -> bool {
     let text = |at: &str| object.pointer(at).and_then(Value::as_str).unwrap_or_default();
-    let kind = GroupVersionKind::new(text("/apiVersion"), text("/kind"));
+    let kind = GroupVersionKind::of(object);
     id.is(&kind.group, &kind.kind)
         && text("/metadata/name") == id.name
         && text("/metadata/namespace") == id.namespace.as_deref().unwrap_or_default()

@@ -247,7 +247,7 @@ impl Session<'_> {
     async fn replace(&self, step: &Step) -> Result<Value, TargetError> {
         let served = self.kind(step).await?;
         let before = step.before.as_ref().ok_or_else(|| moved(&step.id, "it isn't there"))?;
-        if step.id.is("", "Namespace") || step.id.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+        if step.id.is_namespace() || step.id.is_definition() {
             let mut cache = std::collections::HashMap::new();
             if let Some(held) = self.along(&step.id, uid(before).unwrap_or_default(), &mut cache).await?.first() {
                 return Err(moved(&step.id, format!("{held} would go along with it")));
@@ -347,7 +347,7 @@ impl Session<'_> {
 
     /// After a definition was written: waits until its kind is served.
     async fn served(&self, step: &Step) -> Result<(), TargetError> {
-        if !step.id.is("apiextensions.k8s.io", "CustomResourceDefinition") || step.act == Act::Unmark {
+        if !step.id.is_definition() || step.act == Act::Unmark {
             return Ok(());
         }
         let declared = step.declared.clone().unwrap_or_default();
@@ -429,7 +429,7 @@ impl Session<'_> {
     async fn unmake(&self, served: &Served, step: &Step, live: &Value) -> Result<Option<String>, TargetError> {
         let id = &step.id;
         let until = Instant::now() + PATIENCE;
-        while id.is("", "Namespace") || id.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+        while id.is_namespace() || id.is_definition() {
             let mut cache = std::collections::HashMap::new();
             let along = self.along(id, uid(live).unwrap_or_default(), &mut cache).await?;
             let Some(first) = along.first() else { break };

@@ -130,8 +130,7 @@ impl Session<'_> {
 
     /// The schema of an object's kind.
     pub(super) fn schema(&self, object: &Value) -> Option<Arc<KindSchema>> {
-        let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
-        self.catalog.resolve(&GroupVersionKind::new(text("apiVersion"), text("kind"))).ok()
+        self.catalog.resolve(&GroupVersionKind::of(object)).ok()
     }
 
     /// The fields that a value declares.

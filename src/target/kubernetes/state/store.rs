@@ -307,12 +307,20 @@ impl<'c> Store<'c> {
         Ok(all)
     }
 
-    /// Adds a line to the operation log.
-    pub(in super::super) async fn write_entry(&self, entry: &HistoryEntry, details: &Value) -> Result<(), TargetError> {
+    /// Adds a line to the operation log; one without an ID gets one.
+    pub(in super::super) async fn write_entry(
+        &self,
+        mut entry: HistoryEntry,
+        details: &Value,
+    ) -> Result<(), TargetError> {
+        if entry.id.is_empty() {
+            entry.id = format!("n-{}", uuid::Uuid::new_v4());
+        }
         let stem = format!("details.{}", entry.id);
         let text = details.to_string();
         let details = self.write_blob(Kind::ConfigMap, "details", &stem, text.as_bytes(), None).await?;
-        let kept = Entry { entry: entry.clone(), details };
+        let kept = Entry { entry, details };
+        let entry = &kept.entry;
         let text = serde_json::to_string(&kept).map_err(|e| self.on.write_failed(e.to_string()))?;
         let mut labels = json!({ LABEL: "entry" });
         if let Some(plan) = &entry.plan {

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::on_draft::{RULE_QUOTA, placed, placed_warning};
-use super::{MISSING_RIGHT, REFUSED_BY_TARGET, TARGET_WARNING};
+use super::{Checked, DEAF_WEBHOOK, MISSING_RIGHT, REFUSED_BY_TARGET, TARGET_WARNING};
 use crate::base::fault::{Class, Fault, Warning};
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
+use crate::base::text::escape;
 use crate::plan::Draft;
 use crate::target::{DryRunner, Lacking, TargetError, Verdict};
 
@@ -50,8 +51,15 @@ pub(super) fn judge(draft: &mut Draft<'_>, target: &dyn DryRunner, known: &[Faul
         let Some(checked) = draft.checked_at(place) else { continue };
         match verdict {
             Verdict::Unreached => {}
-            Verdict::Admitted { warnings, object } => {
-                draft.admitted_by_target(place);
+            Verdict::Deaf { webhooks } => {
+                let others = draft.waive_dry_run(webhooks);
+                said.faults
+                    .extend(others.into_iter().filter(|_| !refused.contains(id)).map(|name| deaf(&name, checked)));
+            }
+            Verdict::Admitted { warnings, object, whole } => {
+                if whole {
+                    draft.admitted_by_target(place);
+                }
                 answers.push((place, object));
                 let warning =
                     |text: String| placed_warning(Warning::new(TARGET_WARNING, text), checked, &Pointer::root());
@@ -75,4 +83,12 @@ pub(super) fn judge(draft: &mut Draft<'_>, target: &dyn DryRunner, known: &[Faul
     // What the target would leave as it is needs no write, whatever the merge made of it.
     draft.nothing_to_do(answers);
     Ok(said)
+}
+
+/// That a webhook prevents the dry run of an object.
+fn deaf(webhook: &str, checked: &Checked) -> Fault {
+    let text = format!("the target can't be asked about it: its webhook {} takes no dry run", escape(webhook));
+    let hint =
+        format!("to have it admitted offline, and judged at the apply alone: --waive-dry-run {}", escape(webhook));
+    placed(Fault::new(DEAF_WEBHOOK, text).hint(hint), checked, &Pointer::root())
 }

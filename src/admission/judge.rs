@@ -32,6 +32,8 @@ pub fn judge<'a>(
         let asked = dry_run::judge(&mut draft, target, &faults)?;
         faults.extend(asked.faults);
         found.warnings.extend(asked.warnings);
+    } else {
+        draft.not_asked();
     }
     let mut rejection = Rejection::new();
     for (set, faults) in draft.by_source(faults) {

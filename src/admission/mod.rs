@@ -35,6 +35,8 @@ pub const TARGET_UNREADABLE: crate::base::fault::RuleId = crate::base::fault::Ru
 pub const MISSING_RIGHT: crate::base::fault::RuleId = crate::base::fault::RuleId::new("missing-right");
 /// The target's own admission refuses an object.
 pub const REFUSED_BY_TARGET: crate::base::fault::RuleId = crate::base::fault::RuleId::new("refused-by-target");
+/// A webhook of the target takes no dry run.
+pub const DEAF_WEBHOOK: crate::base::fault::RuleId = crate::base::fault::RuleId::new("webhook-without-dry-run");
 /// The target's own admission takes an object and warns.
 pub const TARGET_WARNING: crate::base::fault::RuleId = crate::base::fault::RuleId::new("target-warning");
 /// A finished plan that breaks a promise: a fault of Holdfast's own.

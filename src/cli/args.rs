@@ -146,6 +146,9 @@ pub(crate) struct Permissions {
     /// Waive a user policy; needs --reason
     #[arg(long, value_name = "RULE")]
     pub waive: Vec<String>,
+    /// Pass objects unasked whose dry run this admission webhook prevents
+    #[arg(long, value_name = "WEBHOOK")]
+    pub waive_dry_run: Vec<String>,
     /// Why
     #[arg(long, value_name = "REASON")]
     pub reason: Option<String>,

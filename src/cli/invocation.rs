@@ -22,6 +22,7 @@ pub(crate) fn apply(global: &Global, plan: &PlanDocument, what: &[String], expec
     }
     given.adopt_from.iter().for_each(|name| flag("--adopt-from", name));
     given.release.iter().for_each(|id| flag("--release", id));
+    given.waive_dry_run.iter().for_each(|name| flag("--waive-dry-run", name));
     plan.waivers.iter().for_each(|waiver| flag("--waive", &waiver.rule));
     if let Some(waiver) = plan.waivers.first() {
         flag("--reason", &waiver.reason);

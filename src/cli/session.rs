@@ -410,6 +410,7 @@ fn grants(given: &Permissions) -> Result<Grants, Failure> {
         adoptions: given.allow_adoptions,
         adopt_from: given.adopt_from.clone(),
         release: given.release.clone(),
+        waive_dry_run: given.waive_dry_run.clone(),
     };
     Grants::new(allowances).map_err(|e| Failure::usage(e.to_string()))
 }

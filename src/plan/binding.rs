@@ -104,7 +104,8 @@ pub fn not_given(reviewed: &PlanDocument, given: &Allowances) -> Vec<Fault> {
         && has(&needed.allow, &given.allow)
         && has(&needed.adopt, &given.adopt)
         && has(&needed.adopt_from, &given.adopt_from)
-        && has(&needed.release, &given.release);
+        && has(&needed.release, &given.release)
+        && has(&needed.waive_dry_run, &given.waive_dry_run);
     if all { Vec::new() } else { vec![permission(reviewed)] }
 }
 
@@ -124,7 +125,10 @@ fn stale(text: impl Into<String>) -> Fault {
 
 fn permissions(reviewed: &PlanDocument, fresh: &PlanDocument) -> Vec<Fault> {
     let mut faults = Vec::new();
-    if reviewed.allowances != fresh.allowances {
+    // A webhook that takes dry runs by now needs no waiver any more: that grants nothing.
+    let (old, new) = (&reviewed.allowances, &fresh.allowances);
+    let waived = new.waive_dry_run.iter().all(|webhook| old.waive_dry_run.contains(webhook));
+    if !waived || *old != (Allowances { waive_dry_run: old.waive_dry_run.clone(), ..new.clone() }) {
         faults.push(permission(reviewed));
     }
     let rules = |d: &PlanDocument| d.waivers.iter().map(|w| w.rule.clone()).collect::<Vec<_>>();
@@ -145,6 +149,7 @@ pub fn flags(plan: &PlanDocument) -> String {
     flags.extend(given.adoptions.map(|n| format!("--allow-adoptions {n}")));
     flags.extend(given.adopt_from.iter().map(|t| format!("--adopt-from {t}")));
     flags.extend(given.release.iter().map(|t| format!("--release {t}")));
+    flags.extend(given.waive_dry_run.iter().map(|t| format!("--waive-dry-run {t}")));
     flags.join(" ")
 }
 

@@ -385,6 +385,9 @@ pub struct Allowances {
     /// `--release ID`, sorted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub release: Vec<String>,
+    /// `--waive-dry-run WEBHOOK`, sorted. Of a plan that asked the target nothing: all that were given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waive_dry_run: Vec<String>,
 }
 
 /// A user policy that was waived.

@@ -39,6 +39,8 @@ pub struct Draft<'a> {
     pub(crate) unchanged: Vec<Unchanged>,
     pub(crate) ended: Vec<EndedRow>,
     deletes_need_allowance: bool,
+    /// Webhooks because of which the target takes no dry run, and that are waived.
+    pub(super) deaf: BTreeSet<String>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) warnings: Vec<Warning>,
 }
@@ -59,6 +61,7 @@ pub fn draft<'a>(
         unchanged: Vec::new(),
         ended: Vec::new(),
         deletes_need_allowance: false,
+        deaf: BTreeSet::new(),
         faults: Vec::new(),
         warnings: Vec::new(),
     };
@@ -181,6 +184,7 @@ impl<'a> Draft<'a> {
             adopted: of(&|c| is_asked_adoption(c)),
             released: of(&|c| matches!(c.intent, Intent::Unmark { .. })),
             taken_from: self.changes.iter().filter_map(|change| taken_by_permission(change)).collect(),
+            deaf: &self.deaf,
             rebound: self.inputs.iter().filter(|i| i.rebinds).map(|i| &i.spec.name).collect(),
         })
     }

@@ -122,6 +122,8 @@ pub(super) struct Uses<'a> {
     pub(super) taken_from: BTreeSet<&'a str>,
     /// Sources bound anew.
     pub(super) rebound: Vec<&'a SourceName>,
+    /// Webhooks that take no dry run.
+    pub(super) deaf: &'a BTreeSet<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,7 +175,9 @@ impl Grants {
     /// # Errors
     /// The first that can't be understood.
     pub fn new(mut given: Allowances) -> Result<Self, BadGrant> {
-        for list in [&mut given.allow, &mut given.adopt, &mut given.adopt_from, &mut given.release] {
+        for list in
+            [&mut given.allow, &mut given.adopt, &mut given.adopt_from, &mut given.release, &mut given.waive_dry_run]
+        {
             list.sort();
             list.dedup();
         }
@@ -238,6 +242,7 @@ impl Grants {
             adoptions: given.adoptions.filter(|_| by_pattern),
             adopt_from: taken(&given.adopt_from, &|name| uses.taken_from.contains(name)),
             release: taken(&given.release, &|text| is_one_of(text, &uses.released)),
+            waive_dry_run: taken(&given.waive_dry_run, &|name| uses.deaf.contains(name)),
         }
     }
 
@@ -284,6 +289,11 @@ impl Grants {
     /// Whether an object is named for adoption itself, and so counts against no number.
     pub fn adopts_by_name(&self, id: &ResourceId) -> bool {
         self.adopt.iter().any(|pattern| matches!(pattern, AdoptPattern::One(one) if one == id))
+    }
+
+    /// Whether objects may pass without a dry run because of this webhook, which takes none.
+    pub fn waives_dry_run(&self, webhook: &str) -> bool {
+        self.given.waive_dry_run.iter().any(|name| name == webhook)
     }
 
     /// How many objects patterns may adopt.

@@ -17,7 +17,7 @@ use crate::base::resource::ResourceId;
 use crate::inventory::{OWNER_ANNOTATION, OwnerMark, PrunePermission, Row};
 use crate::merge::{FieldSet, ManagedFields};
 use crate::schema::Catalog;
-use crate::target::{Act, Asked, Deed};
+use crate::target::{Act, Asked, Deed, TargetKind};
 
 impl<'a> Draft<'a> {
     /// The resources that would be written.
@@ -97,6 +97,23 @@ impl<'a> Draft<'a> {
     pub(crate) fn admitted_by_target(&mut self, place: usize) {
         if let Some(change) = self.changes.get_mut(place) {
             change.entry.admitted = Admitted::Server;
+        }
+    }
+
+    /// Those of the webhooks that nobody waived; the others are noted. They take no dry run of an object.
+    pub(crate) fn waive_dry_run(&mut self, webhooks: Vec<String>) -> Vec<String> {
+        let (waived, others): (Vec<_>, Vec<_>) =
+            webhooks.into_iter().partition(|webhook| self.grants.waives_dry_run(webhook));
+        if others.is_empty() {
+            self.deaf.extend(waived);
+        }
+        others
+    }
+
+    /// Says of a Draft for a target with admission of its own that it was not asked: which waivers that needs isn't known.
+    pub(crate) fn not_asked(&mut self) {
+        if self.observed.target.kind == TargetKind::Kubernetes {
+            self.deaf.extend(self.grants.given().waive_dry_run.iter().cloned());
         }
     }
 

@@ -211,6 +211,13 @@ pub enum Verdict {
         object: Value,
         /// What the target warns of.
         warnings: Vec<String>,
+        /// Whether nobody else will have a word: else the same plan writes a webhook that may be called for it.
+        whole: bool,
+    },
+    /// It takes no dry run of this, because of these admission webhooks (by name, sorted), which have side effects.
+    Deaf {
+        /// Their names.
+        webhooks: Vec<String>,
     },
     /// It would refuse it.
     Refused {

@@ -13,6 +13,7 @@ mod control_plane;
 mod faults;
 #[path = "../support/hand.rs"]
 mod hand;
+mod hooks;
 #[path = "../scenarios/lab.rs"]
 #[allow(dead_code)]
 mod lab;
@@ -22,6 +23,8 @@ mod planning;
 mod proxy;
 mod rights;
 mod waves;
+#[path = "../support/webhook.rs"]
+mod webhook;
 
 use std::process::ExitCode;
 
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         rights::trials(),
         faults::trials(),
         waves::trials(),
+        hooks::trials(),
     ]
     .into_iter()
     .flatten()

@@ -268,6 +268,7 @@ fn told(story: &Story) -> World {
         adoptions: flags.pattern.then_some(2),
         adopt_from: Vec::new(),
         release: flags.release.iter().map(text).collect(),
+        waive_dry_run: Vec::new(),
     };
     let wanted: Vec<&str> = flags.wanted.iter().map(|at| IDS[*at]).collect();
     world.with_other("third", if flags.unreadable { Err("gone") } else { Ok(wanted) })

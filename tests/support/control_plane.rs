@@ -22,6 +22,8 @@ pub struct ControlPlane {
     children: Vec<Child>,
     /// The API server.
     pub url: String,
+    /// What it stores its objects in, over plain HTTP.
+    pub etcd: String,
     /// A kubeconfig for its administrator.
     pub kubeconfig: PathBuf,
     /// Whether controllers run.
@@ -133,7 +135,9 @@ impl ControlPlane {
         let url = format!("https://127.0.0.1:{api}");
         let kubeconfig = folder.path().join("kubeconfig");
         std::fs::write(&kubeconfig, config(&url, &ca, TOKEN)).unwrap();
-        let mut made = Self { folder, children: vec![etcd, apiserver], url, kubeconfig, has_controllers: false };
+        let store = format!("127.0.0.1:{client}");
+        let children = vec![etcd, apiserver];
+        let mut made = Self { folder, children, url, etcd: store, kubeconfig, has_controllers: false };
         if !made.becomes_ready() {
             return None;
         }
@@ -174,6 +178,25 @@ impl ControlPlane {
     /// Somebody with all rights.
     pub fn hand(&self) -> super::hand::Hand {
         super::hand::Hand::new(&self.kubeconfig)
+    }
+
+    /// Stores an object past the API server, which takes some only from older versions of itself.
+    pub fn store(&self, key: &str, object: &serde_json::Value) {
+        use base64::Engine as _;
+        use std::io::{Read, Write};
+        let text = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+        let body = serde_json::json!({"key": text(&format!("/registry/{key}")), "value": text(&object.to_string())})
+            .to_string();
+        let mut stream = std::net::TcpStream::connect(&self.etcd).unwrap();
+        let (host, length) = (&self.etcd, body.len());
+        write!(
+            stream,
+            "POST /v3/kv/put HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 
     /// What a process wrote.

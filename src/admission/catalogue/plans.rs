@@ -38,6 +38,14 @@ pub(super) const RULES: &[RuleDoc] = &[
         "a ValidatingAdmissionPolicy that wants every Deployment to have an owner label",
     ),
     rule(
+        "webhook-without-dry-run",
+        "Every webhook that is called for an object takes dry runs.",
+        "A webhook whose sideEffects are Some or Unknown has the API server refuse every dry run of what it is called for. \
+         `--waive-dry-run WEBHOOK`, by the webhook's own name, has these objects admitted offline, which the plan marks \
+         and records; the server judges them at the apply. The cure is sideEffects: None or NoneOnDryRun.",
+        "a validating webhook with sideEffects: Some that is called for ConfigMaps",
+    ),
+    rule(
         "unhealthy",
         "What a wave changed becomes healthy before the next one, and before anything is deleted.",
         "An apply to a cluster waits for the objects that it changed, by the rules of kstatus and at most the Source's \

@@ -1,6 +1,6 @@
 //! Asks the API server what it would say to each write: server-side apply as a dry run, fields strictly validated.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -10,7 +10,9 @@ use serde_json::Value;
 
 use super::connection::Connection;
 use super::discovery::{Discovery, Served};
-use super::request::{APPLY, Ask, Failed, MANAGER};
+use super::hooks::{self, Labels, Planned, Subject};
+use super::objects::{self, Depth};
+use super::request::{APPLY, Ask, Failed, MANAGER, METADATA, escaped};
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::base::{sensitive, text};
 use crate::schema::crd::defined_kind;
@@ -29,9 +31,12 @@ impl DryRunner for Asker<'_> {
         self.on.wait(async {
             let discovery = self.on.discover().await?;
             let makes = Makes::of(writes.iter().map(|asked| &asked.write));
-            let each = writes.iter().map(|asked| ask(self.on, &discovery, &makes, asked));
+            let by = Beside { on: self.on, discovery: &discovery, makes: &makes, hooks: &Planned::of(writes) };
+            let each = writes.iter().enumerate().map(|(place, asked)| by.ask(place, asked));
             let verdicts: Vec<Result<Verdict, TargetError>> = stream::iter(each).buffered(IN_FLIGHT).collect().await;
-            verdicts.into_iter().collect()
+            let mut verdicts: Vec<Verdict> = verdicts.into_iter().collect::<Result<_, _>>()?;
+            by.name_all_deaf(writes, &mut verdicts).await?;
+            Ok(verdicts)
         })
     }
 
@@ -83,46 +88,104 @@ pub(super) fn served<'d>(discovery: &'d Discovery, declared: &Value) -> Option<&
     discovery.exactly(&kind.group_kind(), &kind.api_version())
 }
 
-async fn ask(on: &Connection, discovery: &Discovery, makes: &Makes, asked: &Asked) -> Result<Verdict, TargetError> {
-    let write = &asked.write;
-    // Made anew, it can't be asked about while the old one is there.
-    let (id, declared, force) = match write {
-        Write::Create { id, declared } => (id, declared, false),
-        Write::Apply { id, declared, .. } => (id, declared, true),
-        Write::Replace { .. } | Write::Unmark { .. } | Write::Delete { .. } => return Ok(Verdict::Unreached),
-    };
-    if id.namespace.as_ref() == Some(&on.state_namespace) || (id.is_namespace() && id.name == on.state_namespace) {
-        let text =
-            format!("the Namespace {} holds Holdfast's own state, and no Source writes there", on.state_namespace);
-        return Ok(Verdict::Refused { reasons: vec![(None, text)], retry: false });
-    }
-    if makes.concerns(id) {
-        return Ok(Verdict::Unreached);
-    }
-    let Some(served) = served(discovery, declared) else {
-        let text = format!("it doesn't serve {} {}", text_of(declared, "apiVersion"), id.kind);
-        return Ok(Verdict::Refused { reasons: vec![(None, text)], retry: false });
-    };
-    let mut body = declared.clone();
-    if let (Write::Apply { uid, .. }, Some(metadata)) = (write, body.get_mut("metadata").and_then(Value::as_object_mut))
-    {
-        metadata.insert("uid".to_owned(), uid.as_str().into());
-    }
-    let url = format!("{}?fieldManager={MANAGER}&force={force}&fieldValidation=Strict&dryRun=All", served.url(id));
-    match on.send(&Ask::send(Method::PATCH, url, APPLY, &body).acting(asked.account.as_ref())).await {
-        Ok(answer) => {
-            let object = serde_json::from_slice(&answer.body).map_err(|e| on.damaged(e.to_string()))?;
-            let warnings = answer.warnings.iter().map(|warning| super::status::shown(warning)).collect();
-            Ok(Verdict::Admitted { object, warnings })
+/// What one write is asked with.
+struct Beside<'b> {
+    on: &'b Connection,
+    discovery: &'b Discovery,
+    makes: &'b Makes,
+    hooks: &'b Planned<'b>,
+}
+
+impl Beside<'_> {
+    async fn ask(&self, place: usize, asked: &Asked) -> Result<Verdict, TargetError> {
+        let Self { on, discovery, makes, hooks } = *self;
+        let write = &asked.write;
+        // Made anew, it can't be asked about while the old one is there.
+        let (id, declared, force) = match write {
+            Write::Create { id, declared } => (id, declared, false),
+            Write::Apply { id, declared, .. } => (id, declared, true),
+            Write::Replace { .. } | Write::Unmark { .. } | Write::Delete { .. } => return Ok(Verdict::Unreached),
+        };
+        if id.namespace.as_ref() == Some(&on.state_namespace) || (id.is_namespace() && id.name == on.state_namespace) {
+            let text =
+                format!("the Namespace {} holds Holdfast's own state, and no Source writes there", on.state_namespace);
+            return Ok(Verdict::Refused { reasons: vec![(None, text)], retry: false });
         }
-        Err(Failed::Status(status)) => {
-            let reasons = status.faults(&hidden(declared, &asked.sensitive));
-            Ok(Verdict::Refused { reasons, retry: status.may_pass() })
+        if makes.concerns(id) {
+            return Ok(Verdict::Unreached);
         }
-        Err(Failed::Lost(reason)) => {
-            let reasons = vec![(None, format!("it could not be asked: {}", text::escape(&reason)))];
-            Ok(Verdict::Refused { reasons, retry: true })
+        let Some(served) = served(discovery, declared) else {
+            let text = format!("it doesn't serve {} {}", text_of(declared, "apiVersion"), id.kind);
+            return Ok(Verdict::Refused { reasons: vec![(None, text)], retry: false });
+        };
+        let mut body = declared.clone();
+        let metadata = body.get_mut("metadata").and_then(Value::as_object_mut);
+        if let (Write::Apply { uid, .. }, Some(metadata)) = (write, metadata) {
+            metadata.insert("uid".to_owned(), uid.as_str().into());
         }
+        let url = format!("{}?fieldManager={MANAGER}&force={force}&fieldValidation=Strict&dryRun=All", served.url(id));
+        match on.send(&Ask::send(Method::PATCH, url, APPLY, &body).acting(asked.account.as_ref())).await {
+            Ok(answer) => {
+                let object = serde_json::from_slice(&answer.body).map_err(|e| on.damaged(e.to_string()))?;
+                let warnings = answer.warnings.iter().map(|warning| super::status::shown(warning)).collect();
+                let namespace = id.namespace.as_deref().map(|name| hooks.namespace(name));
+                let whole = !hooks.guard(&Subject { write, served, namespace: namespace.as_ref() });
+                Ok(Verdict::Admitted { object, warnings, whole })
+            }
+            // The same plan changes that webhook before it comes to this object.
+            Err(Failed::Status(status)) if status.webhook().is_some_and(|name| hooks.change(name, place)) => {
+                Ok(Verdict::Unreached)
+            }
+            Err(Failed::Status(status)) => Ok(match status.deaf_webhook() {
+                Some(name) => Verdict::Deaf { webhooks: vec![name.to_owned()] },
+                None => {
+                    let reasons = status.faults(&hidden(declared, &asked.sensitive));
+                    Verdict::Refused { reasons, retry: status.may_pass() }
+                }
+            }),
+            Err(Failed::Lost(reason)) => {
+                let reasons = vec![(None, format!("it could not be asked: {}", text::escape(&reason)))];
+                Ok(Verdict::Refused { reasons, retry: true })
+            }
+        }
+    }
+
+    /// The server names one webhook at a time, and of several any. Who may list their configurations learns of all.
+    async fn name_all_deaf(&self, writes: &[Asked], verdicts: &mut [Verdict]) -> Result<(), TargetError> {
+        if !verdicts.iter().any(|verdict| matches!(verdict, Verdict::Deaf { .. })) {
+            return Ok(());
+        }
+        let mut configurations = Vec::new();
+        for kind in hooks::KINDS {
+            let kind = GroupKind::new(hooks::GROUP, kind);
+            let Some(served) = self.discovery.find(&kind, None) else { continue };
+            // Without the right to read them, the server's word is what there is.
+            drop(objects::list(self.on, served, None, (Depth::Whole, None), |found| configurations.push(found)).await);
+        }
+        let mut namespaces: HashMap<&str, Labels> = HashMap::new();
+        for (Asked { write, .. }, verdict) in writes.iter().zip(verdicts) {
+            let Verdict::Deaf { webhooks } = verdict else { continue };
+            let Some(served) = declared(write).and_then(|declared| served(self.discovery, declared)) else { continue };
+            let namespace = write.id().namespace.as_deref();
+            if let Some(name) = namespace.filter(|name| !namespaces.contains_key(name)) {
+                namespaces.insert(name, self.labels(name).await);
+            }
+            let namespace = namespace.and_then(|name| namespaces.get(name));
+            let subject = Subject { write, served, namespace };
+            let all = configurations.iter().flat_map(|found| hooks::deaf(found, &subject));
+            webhooks.extend(all.map(str::to_owned));
+            webhooks.sort();
+            webhooks.dedup();
+        }
+        Ok(())
+    }
+
+    /// The labels of a live Namespace, as far as they can be read.
+    async fn labels(&self, name: &str) -> Labels {
+        let url = format!("/api/v1/namespaces/{}", escaped(name));
+        let live = self.on.send(&Ask::get(url, METADATA)).await.ok();
+        let live = live.and_then(|answer| serde_json::from_slice::<Value>(&answer.body).ok());
+        live.map_or_else(|| self.hooks.namespace(name), |live| Labels::of(&live))
     }
 }
 

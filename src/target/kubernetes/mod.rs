@@ -8,6 +8,7 @@ mod apply;
 mod connection;
 mod discovery;
 mod dry_run;
+mod hooks;
 mod kubeconfig;
 mod objects;
 mod openapi;

@@ -62,6 +62,19 @@ impl Status {
         matches!(self.code, 429 | 500 | 502 | 503 | 504)
     }
 
+    /// The admission webhook in whose name the server answers, if it does.
+    pub(super) fn webhook(&self) -> Option<&str> {
+        let (_, rest) = self.message.split_once("webhook \"")?;
+        rest.split_once('"').map(|(name, _)| name)
+    }
+
+    /// The admission webhook because of which the server takes no dry run of the object.
+    pub(super) fn deaf_webhook(&self) -> Option<&str> {
+        let rest = self.message.strip_prefix("admission webhook \"")?;
+        let name = rest.strip_suffix("\" does not support dry run").filter(|name| !name.contains('"'));
+        name.filter(|_| self.code == 400)
+    }
+
     /// What went wrong, for people, of a request without a body.
     pub(super) fn text(&self) -> String {
         let message = if self.message.is_empty() { self.reason.clone() } else { self.message.clone() };

@@ -140,6 +140,9 @@ pub(crate) struct Permissions {
     /// Take over objects that this Source gives up
     #[arg(long, value_name = "SOURCE")]
     pub adopt_from: Vec<String>,
+    /// Adopt so many objects that another tool still claims: helm/NAMESPACE/RELEASE=N, argocd/APPLICATION=N, flux/KIND/NAMESPACE/NAME=N
+    #[arg(long, value_name = "CLAIM=N")]
+    pub take_over: Vec<String>,
     /// Let an object go: its owner mark is taken off, everything else stays
     #[arg(long, value_name = "ID")]
     pub release: Vec<String>,

@@ -22,6 +22,7 @@ mod planning;
 #[path = "../support/proxy.rs"]
 mod proxy;
 mod rights;
+mod taking_over;
 mod waves;
 #[path = "../support/webhook.rs"]
 mod webhook;
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         conforming::trials(),
         rights::trials(),
         faults::trials(),
+        taking_over::trials(),
         waves::trials(),
         hooks::trials(),
     ]

@@ -60,6 +60,9 @@ pub(super) fn judge(draft: &mut Draft<'_>, target: &dyn DryRunner, known: &[Faul
                 if whole {
                     draft.admitted_by_target(place);
                 }
+                if let Some(declared) = asked.write.declared() {
+                    draft.rewritten(place, declared, &object);
+                }
                 answers.push((place, object));
                 let warning =
                     |text: String| placed_warning(Warning::new(TARGET_WARNING, text), checked, &Pointer::root());

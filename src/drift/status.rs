@@ -6,6 +6,7 @@ use super::refusal::Refusal;
 use super::standing::Standing;
 use crate::base::clock::Moment;
 use crate::base::ids::{CommitId, ObjectUid};
+use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 use crate::health::{State, health};
 use crate::inventory::{LoopWaiting, Pin};
@@ -68,6 +69,8 @@ pub struct ObjectStatus {
     pub synced: Verdict,
     /// Whether it is well.
     pub healthy: Verdict,
+    /// Where something else stands than was declared, for the target rewrote it: no drift.
+    pub rewritten: Vec<Pointer>,
 }
 
 /// A Source with its objects.
@@ -113,7 +116,20 @@ fn object(found: &Inspection, kind: TargetKind, id: &ResourceId) -> ObjectStatus
         commit: found.inventory.rows.get(id).map(|row| row.commit.clone()),
         synced: object_synced(found, id),
         healthy: healthy(live, kind, found, id),
+        rewritten: rewritten(found, id),
     }
+}
+
+/// What the target rewrote at the last apply and nobody changed since.
+fn rewritten(found: &Inspection, id: &ResourceId) -> Vec<Pointer> {
+    let Some(row) = found.inventory.rows.get(id).filter(|row| found.live.contains_key(&row.id)) else {
+        return Vec::new();
+    };
+    let drifted = found.drift_of(id);
+    let stands = |path: &&Pointer| {
+        drifted.is_none_or(|d| d.standing == Standing::Ours && !d.fields.iter().any(|field| field.path.overlaps(path)))
+    };
+    row.rewritten().filter(stands).cloned().collect()
 }
 
 fn object_synced(found: &Inspection, id: &ResourceId) -> Verdict {

@@ -36,7 +36,7 @@ pub struct Permissions {
 }
 
 /// A field that the target made something else of than was declared: a default inside a list that is one value, or the
-/// word of a webhook. Never of a sensitive field.
+/// word of a webhook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
@@ -45,6 +45,12 @@ pub struct Answer {
     /// What stands there; `None` where it left something out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
+    /// Something else was declared there; not only that the target filled something in.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rewritten: bool,
+    /// What stands there is sensitive, so that the place alone is kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
 }
 
 /// One object that a Source owns.
@@ -88,6 +94,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// Where something else stands than was declared, for the target rewrote it.
+    pub fn rewritten(&self) -> impl Iterator<Item = &Pointer> {
+        self.answers.iter().filter(|answer| answer.rewritten).map(|answer| &answer.path)
+    }
+
     /// Whether it says the same as another, whatever was seen live: a repair leaves such a row behind.
     pub fn says_the_same(&self, other: &Self) -> bool {
         // Spelled out, so that a field that is added can't be forgotten here.

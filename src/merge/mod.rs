@@ -7,6 +7,7 @@
 //! [`merge`] is the planner's and pure; [`apply`] and [`update`] are the embedded control plane's writes. All three stand
 //! on one computation that follows the API server's own (structured-merge-diff), step by step.
 
+mod answer;
 mod changes;
 mod combine;
 mod compare;
@@ -31,15 +32,15 @@ mod shape;
 mod unions;
 mod write;
 
+pub use answer::answered;
 pub use changes::FieldChange;
-pub use compare::differing;
 pub use error::MergeError;
 pub use extract::extract;
 pub use fields::DeclaredFields;
 pub use fields_v1::BadFields;
 pub use fieldset::FieldSet;
 pub use left_alone::counted;
-pub use managed::{Entry, ManagedFields, Operation, relieve};
+pub use managed::{Entry, ManagedFields, Operation};
 pub use normalize::normalize;
 pub use outcome::{Ask, Left, Outcome, Taken, merge};
 pub use place::same_place;

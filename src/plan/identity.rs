@@ -181,10 +181,10 @@ fn change_form(change: &ChangeEntry, fields: &[u8], places: Places<'_>) -> Resul
         rule,
         reason,
         holds,
-        keepers,
         taken,
         left,
         dropped_defaults,
+        rewritten,
         warnings,
         admitted,
         uid,
@@ -210,12 +210,15 @@ fn change_form(change: &ChangeEntry, fields: &[u8], places: Places<'_>) -> Resul
     map.some("from", from.as_ref().map(SourceName::as_str));
     map.list("holds", holds)?;
     map.raw("id", &id_form(id));
-    map.list("keepers", keepers)?;
     map.list("left", left)?;
     if let Some(line) = line {
         map.value("line", &Value::from(line));
     }
     map.some("reason", reason.as_deref());
+    // What the target makes of it is its own word, and nothing of what is reviewed.
+    if matches!(places, Places::Kept) {
+        map.raw("rewritten", &fields_form(rewritten));
+    }
     map.some("rule", rule.as_deref());
     map.some("seen", seen.as_ref().map(Digest::as_str));
     if *sensitive {

@@ -8,7 +8,6 @@
 pub mod binding;
 mod change;
 mod claim;
-mod claimed;
 pub mod document;
 mod draft;
 mod emergency;
@@ -25,6 +24,7 @@ mod prune;
 mod rebuild;
 mod removal;
 pub mod render;
+mod rewritten;
 mod scope;
 mod seal;
 mod serial;

@@ -97,7 +97,8 @@ impl<'a> Plan<'a> {
     /// If the finished plan breaks a promise.
     pub fn seal(self, created_at: String) -> Result<SealedPlan, BrokenPlan> {
         let Self { mut draft, mut waivers } = self;
-        let mut warnings: Vec<WarningEntry> = draft.warnings.iter().map(warning_entry).collect();
+        let rewritten = draft.rewritten_before();
+        let mut warnings: Vec<WarningEntry> = draft.warnings.iter().chain(&rewritten).map(warning_entry).collect();
         warnings.sort();
         warnings.dedup();
         waivers.sort();

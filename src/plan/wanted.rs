@@ -17,7 +17,7 @@ use crate::base::fault::{Fault, RuleId, Warning};
 use crate::base::ids::{Digest, Manager, ObjectUid};
 use crate::base::pointer::Pointer;
 use crate::base::sensitive;
-use crate::inventory::{Answer, OWNER_ANNOTATION, Permissions, Row, keepers, managers_of, seen_digest};
+use crate::inventory::{Answer, OWNER_ANNOTATION, Permissions, Row, seen_digest};
 use crate::merge::{self, FieldSet};
 use crate::target::{Head, Live};
 
@@ -249,7 +249,9 @@ impl<'a> Beside<'a, '_> {
             Ok(mut outcome) => {
                 if let (Claim::Ours, Some(row)) = (&claim, same_declared(row, checked)) {
                     outcome.changes.retain(|change| !is_answer(change, &row.answers));
-                    outcome.changes = unanswered(outcome.changes, checked, &live.object, &manager);
+                    let same = is_same_declaration(row, checked, &self.inputs[source]);
+                    let answered = if same { row.answers.as_slice() } else { &[] };
+                    outcome.changes = unanswered(outcome.changes, checked, (&live.object, answered), &manager);
                 }
                 outcome
             }
@@ -296,14 +298,6 @@ impl<'a> Beside<'a, '_> {
         entry.undo = undo::of_update(checked, &live.object, &outcome.result);
         entry.warnings = warnings.iter().map(warning_entry).collect();
         entry.warnings.sort();
-        let mut relieves = Vec::new();
-        if matches!(claim, Claim::Adopt(_)) {
-            let made_by = keepers(&live.object).and_then(|k| Ok((managers_of(&k, &live.object)?, k)));
-            match made_by {
-                Ok(made_by) => (relieves, entry.keepers) = made_by,
-                Err(error) => return (Considered::Fault(self.unmerged(checked, &error)), Vec::new()),
-            }
-        }
         let from = if let Claim::Transfer(giver) = claim { Some(giver) } else { None };
         entry.from = match claim {
             Claim::Transfer(Giver::Planned(giver)) => Some(self.inputs[giver].spec.name.clone()),
@@ -317,12 +311,7 @@ impl<'a> Beside<'a, '_> {
             entry,
             source,
             from,
-            intent: Intent::Apply {
-                uid: live.head.uid.clone(),
-                version: live.head.version.clone(),
-                declared,
-                relieves,
-            },
+            intent: Intent::Apply { uid: live.head.uid.clone(), version: live.head.version.clone(), declared },
             row: RowChange::Upsert(Box::new(next)),
             checked: Some(checked),
             live: Some(live),
@@ -372,7 +361,8 @@ fn same_declared<'r>(row: Option<&'r Row>, checked: &Checked) -> Option<&'r Row>
 
 /// Whether what stands at a field is what the target made of the same declaration at the last apply.
 fn is_answer(change: &merge::FieldChange, answers: &[Answer]) -> bool {
-    answers.iter().any(|answer| answer.path == change.before_path && answer.value == change.before)
+    let is = |answer: &Answer| !answer.hidden && answer.path == change.before_path && answer.value == change.before;
+    answers.iter().any(is)
 }
 
 /// The changes without those at fields that we hold and that are declared as at the last apply: what stands there is what
@@ -380,7 +370,7 @@ fn is_answer(change: &merge::FieldChange, answers: &[Answer]) -> bool {
 fn unanswered(
     changes: Vec<merge::FieldChange>,
     checked: &Checked,
-    live: &Value,
+    (live, answers): (&Value, &[Answer]),
     manager: &Manager,
 ) -> Vec<merge::FieldChange> {
     if changes.is_empty() {
@@ -388,12 +378,14 @@ fn unanswered(
     }
     let Ok(managers) = merge::ManagedFields::of(live) else { return changes };
     let held = managers.applied_by(manager).map(|entry| entry.fields.leaves().pointers(live)).unwrap_or_default();
-    // Sensitive values are in no digest: whether they are declared as before isn't known.
+    // Sensitive values are in no digest: whether they are declared as before is known of the same commit alone, and what the
+    // target made of them then only by its place.
+    let known = |path: &Pointer| answers.iter().any(|answer| answer.hidden && path.is_within(&answer.path));
     let sensitive = sensitive::pointers(checked.declared(), checked.sensitive());
     let answered = |change: &merge::FieldChange| {
         change.before.is_some()
             && held.iter().any(|held| change.before_path.is_within(held))
-            && !sensitive.iter().any(|at| at.is_within(&change.path) || change.path.is_within(at))
+            && (known(&change.before_path) || !sensitive.iter().any(|at| at.overlaps(&change.path)))
     };
     changes.into_iter().filter(|change| !answered(change)).collect()
 }
@@ -403,15 +395,20 @@ pub(crate) fn untouched(row: &Row, head: &Head, checked: &Checked, input: &Sourc
     row.uid == head.uid
         && row.version == head.version
         && !row.left_alone
-        && row.declared == *checked.digest()
         && row.api_version == checked.gvk().api_version()
         && row.sensitive == checked.sensitive()
-        // Sensitive values are in no digest: those of another commit, or of another place in it, have to be compared.
+        && is_same_declaration(row, checked, input)
+        && matches!(&head.mark, Ok(Some(mark)) if mark.source == input.id && mark.resource == row.id)
+}
+
+/// Whether exactly the same was declared at the last apply. Sensitive values are in no digest: those of another commit, or of
+/// another place in it, have to be compared.
+fn is_same_declaration(row: &Row, checked: &Checked, input: &SourceInput<'_>) -> bool {
+    row.declared == *checked.digest()
         && (!checked.has_sensitive()
             || (input.record.is_some_and(|r| r.commit == input.facts.commit)
                 && row.line == checked.line()
                 && row.file == checked.file_text()))
-        && matches!(&head.mark, Ok(Some(mark)) if mark.source == input.id && mark.resource == row.id)
 }
 
 /// What of a declared object is left alone.
@@ -459,7 +456,7 @@ fn shown(checked: &Checked) -> Arc<Value> {
 }
 
 /// A changed value with what is sensitive in it masked; `at` is its place in the object that it comes from.
-fn masked(value: &Value, at: &Pointer, hidden: &[Pointer]) -> Value {
+pub(super) fn masked(value: &Value, at: &Pointer, hidden: &[Pointer]) -> Value {
     if hidden.iter().any(|h| at.is_within(h)) {
         return Value::String(sensitive::placeholder(value));
     }

@@ -153,9 +153,7 @@ impl Shop {
         let declared = self.marked(object, &batch.apply);
         let write = match head(reader, &id) {
             None => Write::Create { id: id.clone(), declared },
-            Some(Head { uid, version, .. }) => {
-                Write::Apply { id: id.clone(), uid, version, declared, relieves: Vec::new() }
-            }
+            Some(Head { uid, version, .. }) => Write::Apply { id: id.clone(), uid, version, declared },
         };
         batch.writes.push(write);
         batch.sources[0].upserts.push(self.row(object));

@@ -21,8 +21,8 @@ mod place;
 mod planning;
 #[path = "../support/proxy.rs"]
 mod proxy;
+mod rewritten;
 mod rights;
-mod taking_over;
 mod waves;
 #[path = "../support/webhook.rs"]
 mod webhook;
@@ -74,9 +74,9 @@ fn main() -> ExitCode {
         conforming::trials(),
         rights::trials(),
         faults::trials(),
-        taking_over::trials(),
         waves::trials(),
         hooks::trials(),
+        rewritten::trials(),
     ]
     .into_iter()
     .flatten()

@@ -31,5 +31,4 @@ mod secrets;
 mod serials;
 mod status;
 mod stopped;
-mod taking_over;
 mod waves;

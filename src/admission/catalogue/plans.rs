@@ -38,6 +38,13 @@ pub(super) const RULES: &[RuleDoc] = &[
         "a ValidatingAdmissionPolicy that wants every Deployment to have an owner label",
     ),
     rule(
+        "rewritten-by-target",
+        "What stands on the target is what is declared.",
+        "A webhook or policy of the target made something else of declared fields at the last apply. What it made of them is \
+         remembered, and is no drift while it stands. A warning; the plan of a Change shows each such field.",
+        "a webhook that replaces the registry of every image",
+    ),
+    rule(
         "webhook-without-dry-run",
         "Every webhook that is called for an object takes dry runs.",
         "A webhook whose sideEffects are Some or Unknown has the API server refuse every dry run of what it is called for. \
@@ -64,14 +71,6 @@ pub(super) const RULES: &[RuleDoc] = &[
         "An independent check found that a plan breaks one. This is a fault of Holdfast's own: please report it. Nothing \
          was written.",
         "a delete without the three checks",
-    ),
-    rule(
-        "claimed-by-tool",
-        "What Helm, Argo CD or Flux still claims is adopted only by those who were told.",
-        "The object bears the marks of a release, an Application, a Kustomization or HelmRelease, which would write it again, or \
-         delete it with itself. Stop that first; then say how many of its objects you take over (--take-over CLAIM=N). The \
-         marks stay, its hold on what is declared ends.",
-        "--adopt Deployment/shop/web, and the annotation meta.helm.sh/release-name is on it",
     ),
     rule(
         "conflict",

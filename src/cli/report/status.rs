@@ -13,6 +13,10 @@ use crate::inventory::{Actor, Pause, Pin, ending};
 
 /// A message in a cell is cut at so many characters; JSON has it whole.
 const CELL: usize = 100;
+/// A line about one object, in the same way.
+const LINE: usize = 200;
+/// Objects that the target rewrote and that are named; JSON has all.
+const REWRITTEN_SHOWN: usize = 20;
 
 /// The answers of every Source, with the objects that are shown.
 pub(crate) fn statuses(look: &Look<'_>, shown: &dyn Fn(&ResourceId) -> bool) -> Vec<SourceStatus> {
@@ -123,6 +127,7 @@ fn object_json(object: &ObjectStatus) -> Value {
         "commit": object.commit,
         "synced": verdict(&object.synced),
         "healthy": verdict(&object.healthy),
+        "rewritten": object.rewritten,
     })
 }
 
@@ -185,6 +190,7 @@ pub(crate) fn text(look: &Look<'_>, all_sources: &[SourceStatus], all: bool) -> 
         lines.push(String::new());
         lines.extend(objects.lines());
     }
+    lines.extend(rewritten(all_sources));
     if fine > 0 {
         let text = if fine == 1 { "1 object is".to_owned() } else { format!("{fine} objects are") };
         lines.extend([String::new(), format!("{text} both Synced and Healthy (-v lists all)")]);
@@ -192,6 +198,22 @@ pub(crate) fn text(look: &Look<'_>, all_sources: &[SourceStatus], all: bool) -> 
     let version = look.version.as_ref().map_or_else(String::new, |version| format!(", version {}", escape(version)));
     lines.extend([String::new(), format!("target {}{version}", look.identity)]);
     lines.join("\n") + "\n"
+}
+
+/// What stands otherwise than declared and is no drift, object by object.
+fn rewritten(all: &[SourceStatus]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for object in all.iter().flat_map(|source| &source.objects).filter(|object| !object.rewritten.is_empty()) {
+        let paths: Vec<&str> = object.rewritten.iter().map(|path| path.as_str()).collect();
+        let text = format!("{}: rewritten by the target: {}", object.id, paths.join(", "));
+        lines.push(escape(&shorten(&text, LINE)).into_owned());
+    }
+    let more = lines.len().saturating_sub(REWRITTEN_SHOWN);
+    if more > 0 {
+        lines.truncate(REWRITTEN_SHOWN);
+        lines.push(format!("{more} objects more are rewritten by the target: -o json lists all"));
+    }
+    if lines.is_empty() { lines } else { [vec![String::new()], lines].concat() }
 }
 
 /// The answer, with its reason where it isn't yes.

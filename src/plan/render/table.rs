@@ -172,10 +172,6 @@ pub(super) fn details(change: &ChangeEntry, target: TargetKind) -> Vec<String> {
     if let Some(from) = &change.from {
         lines.push(format!("from Source {from}"));
     }
-    for keeper in &change.keepers {
-        let claims = if keeper.claims() { ", which claims it still" } else { "" };
-        lines.push(format!("taken over from {}{claims}: its hold on what is declared ends", escape(&keeper.shown())));
-    }
     for taken in &change.taken {
         lines.push(format!("takes {} from {}", escape(taken.path.as_str()), escape(taken.manager.as_str())));
     }
@@ -184,6 +180,13 @@ pub(super) fn details(change: &ChangeEntry, target: TargetKind) -> Vec<String> {
     }
     for path in &change.dropped_defaults {
         lines.push(format!("drops the target's default {}", escape(path.as_str())));
+    }
+    for field in change.rewritten.iter().take(FIELDS_SHOWN) {
+        lines.push(format!("rewritten by the target: {}", one(field)));
+    }
+    if change.rewritten.len() > FIELDS_SHOWN {
+        let more = change.rewritten.len() - FIELDS_SHOWN;
+        lines.push(format!("rewritten by the target: {more} fields more, see them with -o json"));
     }
     let takes = if change.action == super::super::document::Action::Keep { "it holds" } else { "takes along" };
     for held in &change.holds {

@@ -60,7 +60,7 @@ impl Makes {
                 namespaces.insert(id.name.clone());
             }
             if id.is_definition() {
-                kinds.extend(declared(write).and_then(defined_kind));
+                kinds.extend(write.declared().and_then(defined_kind));
             }
         }
         Self { namespaces, kinds }
@@ -69,16 +69,6 @@ impl Makes {
     /// Whether a dry run of this would judge it by what is there now and not by what will be.
     fn concerns(&self, id: &ResourceId) -> bool {
         self.kinds.contains(&id.group_kind()) || id.namespace.as_ref().is_some_and(|ns| self.namespaces.contains(ns))
-    }
-}
-
-/// What a write declares.
-pub(super) fn declared(write: &Write) -> Option<&Value> {
-    match write {
-        Write::Create { declared, .. } | Write::Apply { declared, .. } | Write::Replace { declared, .. } => {
-            Some(declared)
-        }
-        Write::Unmark { .. } | Write::Delete { .. } => None,
     }
 }
 
@@ -165,7 +155,7 @@ impl Beside<'_> {
         let mut namespaces: HashMap<&str, Labels> = HashMap::new();
         for (Asked { write, .. }, verdict) in writes.iter().zip(verdicts) {
             let Verdict::Deaf { webhooks } = verdict else { continue };
-            let Some(served) = declared(write).and_then(|declared| served(self.discovery, declared)) else { continue };
+            let Some(served) = write.declared().and_then(|declared| served(self.discovery, declared)) else { continue };
             let namespace = write.id().namespace.as_deref();
             if let Some(name) = namespace.filter(|name| !namespaces.contains_key(name)) {
                 namespaces.insert(name, self.labels(name).await);

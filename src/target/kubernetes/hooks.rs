@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::discovery::Served;
-use super::dry_run::declared;
 use crate::base::resource::ResourceId;
 use crate::target::{Asked, Write};
 
@@ -42,7 +41,7 @@ impl Labels {
 
     /// Those that a write declares; of an object that is there others may hold more.
     fn declared(write: &Write) -> Self {
-        let known = declared(write).map(Self::of).unwrap_or_default();
+        let known = write.declared().map(Self::of).unwrap_or_default();
         Self { more: matches!(write, Write::Apply { .. }), ..known }
     }
 
@@ -140,7 +139,7 @@ impl<'w> Planned<'w> {
             if id.is_namespace() {
                 namespaces.insert(id.name.as_str(), Labels::declared(write).named(&id.name));
             }
-            if let Some(object) = declared(write).filter(|_| is_configuration(id)) {
+            if let Some(object) = write.declared().filter(|_| is_configuration(id)) {
                 all.extend(webhooks(object).map(|(name, webhook)| (place, name, webhook)));
             }
         }

@@ -10,7 +10,6 @@ use crate::base::ids::SourceId;
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::merge;
 use crate::schema::crd::defined_kind;
-use crate::target::kubernetes::dry_run::declared;
 use crate::target::kubernetes::objects::{self, Depth, Manner, head};
 use crate::target::{Batch, Head, TargetError, Write};
 
@@ -29,7 +28,7 @@ impl Session<'_> {
         let versions = batch
             .writes
             .iter()
-            .filter_map(|write| Some((write.id().clone(), declared(write)?.get("apiVersion")?.as_str()?.to_owned())))
+            .filter_map(|write| Some((write.id().clone(), write.declared()?.get("apiVersion")?.as_str()?.to_owned())))
             .chain(self.rows.iter().map(|(id, row)| (id.clone(), row.api_version.clone())))
             .collect();
         let account = |at: usize| batch.accounts.get(at).cloned().flatten();
@@ -101,7 +100,7 @@ impl Session<'_> {
         {
             return Err(written());
         }
-        if self.is_same(id, declared(write), &planned, live) { Ok(()) } else { Err(written()) }
+        if self.is_same(id, write.declared(), &planned, live) { Ok(()) } else { Err(written()) }
     }
 
     /// Whether two readings of an object agree in UID, mark, what is declared or was ours, and who holds that.
@@ -237,8 +236,7 @@ fn step(write: &Write, before: Option<Value>, group: usize) -> Step {
         Write::Unmark { .. } => (Act::Unmark, None),
         Write::Delete { warrant, .. } => (Act::Delete, Some(warrant.source().clone())),
     };
-    let relieves = if let Write::Apply { relieves, .. } = write { relieves.clone() } else { Vec::new() };
-    Step { act, id, group, before, declared: declared(write).cloned(), source, relieves, account: None }
+    Step { act, id, group, before, declared: write.declared().cloned(), source, account: None }
 }
 
 /// Which writes may go at once: neighbours of one kind in one wave. The plan's order is kept between the groups, and an
@@ -250,7 +248,8 @@ fn groups(batch: &Batch, waves: &HashMap<ResourceId, i32>) -> Vec<usize> {
         let id = write.id();
         let is_delete = matches!(write, Write::Delete { .. });
         let key = (is_delete, waves.get(id).copied().unwrap_or_default(), id.group_kind());
-        let depends = declared(write)
+        let depends = write
+            .declared()
             .and_then(|d| d.pointer("/metadata/annotations"))
             .is_some_and(|a| a.get("config.kubernetes.io/depends-on").is_some());
         if last.as_ref() != Some(&key) || depends || matches!(write, Write::Replace { .. }) {

@@ -141,23 +141,23 @@ impl Session<'_> {
 
 /// Where the server answered something else than was declared.
 fn answers(schema: &KindSchema, declared: &Value, object: &Value, extra: &[Pointer]) -> Vec<Answer> {
-    let ask = merge::Ask {
-        schema,
-        live: Some(object),
-        declared,
-        declared_before: None,
-        manager: &Manager::new(MANAGER),
-        left_alone: &[],
-    };
-    let Ok(outcome) = merge::merge(&ask) else { return Vec::new() };
-    let hidden: Vec<Pointer> = [declared, object].iter().flat_map(|o| sensitive::pointers(o, extra)).collect();
+    let Ok(found) = merge::answered(schema, declared, object, &Manager::new(MANAGER)) else { return Vec::new() };
+    let sensitive: Vec<Pointer> = [declared, object].iter().flat_map(|o| sensitive::pointers(o, extra)).collect();
     let is_short = |value: &Option<Value>| value.as_ref().is_none_or(|value| value.to_string().len() <= LONGEST_ANSWER);
-    outcome
-        .changes
-        .into_iter()
-        .filter(|change| !hidden.iter().any(|h| change.before_path.overlaps(h) || change.path.overlaps(h)))
-        .filter(|change| is_short(&change.before))
-        .map(|change| Answer { path: change.before_path, value: change.before })
-        .take(MOST_ANSWERS)
-        .collect()
+    let answer = |change: merge::FieldChange| {
+        let rewritten = change.is_rewritten();
+        let over = sensitive.iter().find(|at| at.overlaps(&change.before_path) || at.overlaps(&change.path));
+        match over {
+            // Below a sensitive place nothing is named: keys can be telling too.
+            Some(at) if change.before_path.is_within(at) => {
+                Answer { path: at.clone(), value: None, rewritten, hidden: true }
+            }
+            Some(_) => Answer { path: change.before_path, value: None, rewritten, hidden: true },
+            None => Answer { path: change.before_path, value: change.before, rewritten, hidden: false },
+        }
+    };
+    let mut all: Vec<Answer> =
+        found.into_iter().map(answer).filter(|answer| is_short(&answer.value)).take(MOST_ANSWERS).collect();
+    all.dedup();
+    all
 }

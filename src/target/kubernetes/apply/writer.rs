@@ -17,10 +17,9 @@ use crate::merge::FieldSet;
 use crate::schema::crd::Crd;
 use crate::schema::{Catalog, KindSchema};
 use crate::target::kubernetes::connection::Connection;
-use crate::target::kubernetes::dry_run::declared;
 use crate::target::kubernetes::state::{self, Store};
 use crate::target::kubernetes::view::{self, View};
-use crate::target::{Batch, Definitions, Reader, Staged, TargetError, Writer, Written};
+use crate::target::{Batch, Definitions, Reader, Staged, TargetError, Write, Writer, Written};
 
 /// A writer that holds the leases of its Sources.
 pub(in super::super) struct Transaction<'c> {
@@ -192,7 +191,7 @@ async fn commit(on: &Transaction<'_>, batch: Batch, definitions: Definitions) ->
             rows.entry(row.id.clone()).or_insert_with(|| row.clone()).wave = row.wave;
         }
     }
-    let catalog = catalog(&definitions, batch.writes.iter().filter_map(declared));
+    let catalog = catalog(&definitions, batch.writes.iter().filter_map(Write::declared));
     let session = Session { on: on.on, view: &on.view, locks: &on.locks, apply: batch.apply.clone(), rows, catalog };
     let steps = session.check(&batch).await?;
     session.run(batch, steps, before).await

@@ -194,7 +194,7 @@ fn the_next_command_gives_again_what_the_plan_used_as_a_shell_reads_it() {
     std::fs::write(here.path().join("it's a plan"), stored::write(&every_action()).unwrap()).unwrap();
     let text = out(&run(here.path(), &["show", "it's a plan"]));
     let next = "Next: holdfast apply './it'\\''s a plan' --allow-deletes 1 --allow Job.batch/shop/migrate \
-                --waive few-replicas --reason 'a sale, until Monday' --allow-unmerged\n";
+                --take-over argocd=1 --take-over helm/shop/web=1 --waive few-replicas --reason 'a sale, until Monday' --allow-unmerged\n";
     assert!(text.ends_with(next), "{text}");
 }
 

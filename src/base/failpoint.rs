@@ -20,9 +20,10 @@ pub const NAMES: [&str; 11] = [
 ];
 
 /// The places that only an apply behind a journal meets.
-pub const JOURNALED: [&str; 9] = [
+pub const JOURNALED: [&str; 10] = [
     JOURNAL_OPENED,
     JOURNAL_WRITTEN,
+    BEFORE_OWNERS,
     WAITING,
     BEFORE_UNDO,
     UNDO_BEGUN,
@@ -36,6 +37,8 @@ pub const JOURNALED: [&str; 9] = [
 pub const JOURNAL_OPENED: &str = "journal-opened";
 /// The journal is written; the first object comes next.
 pub const JOURNAL_WRITTEN: &str = "journal-written";
+/// An object that is taken over is written, and its former owners still hold what they did.
+pub const BEFORE_OWNERS: &str = "before-owners";
 /// Before it waits for the health of what it wrote.
 pub const WAITING: &str = "waiting";
 /// Something failed, and the undo begins.

@@ -21,6 +21,7 @@ pub(crate) fn apply(global: &Global, plan: &PlanDocument, what: &[String], expec
         flag("--allow-adoptions", &n.to_string());
     }
     given.adopt_from.iter().for_each(|name| flag("--adopt-from", name));
+    given.take_over.iter().for_each(|claim| flag("--take-over", claim));
     given.release.iter().for_each(|id| flag("--release", id));
     given.waive_dry_run.iter().for_each(|name| flag("--waive-dry-run", name));
     plan.waivers.iter().for_each(|waiver| flag("--waive", &waiver.rule));

@@ -409,6 +409,7 @@ fn grants(given: &Permissions) -> Result<Grants, Failure> {
         adopt: given.adopt.clone(),
         adoptions: given.allow_adoptions,
         adopt_from: given.adopt_from.clone(),
+        take_over: given.take_over.clone(),
         release: given.release.clone(),
         waive_dry_run: given.waive_dry_run.clone(),
     };

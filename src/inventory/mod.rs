@@ -8,6 +8,7 @@ mod mark;
 mod record;
 mod row;
 mod seen;
+mod tool;
 mod warrant;
 
 pub use controls::{Actor, Controls, Pause, PauseWindow, Pin, ending};
@@ -18,4 +19,5 @@ pub use mark::{BadMark, OWNER_ANNOTATION, OwnerMark};
 pub use record::{Binding, FormerName, SourceRecord, present};
 pub use row::{Answer, Inventory, Permissions, PrunePermission, Released, Row};
 pub use seen::seen_digest;
+pub use tool::{Keeper, Tool, keepers, managers_of};
 pub use warrant::{LiveIdentity, Mismatch, PruneWarrant};

@@ -6,7 +6,7 @@ use super::element::Element;
 use super::fieldset::FieldSet;
 use super::identity::Level;
 use super::shape::{self, Shape};
-use crate::schema::{Node, meaning};
+use crate::schema::{KindSchema, Node, meaning};
 
 /// What differs.
 #[derive(Debug, Default)]
@@ -29,6 +29,12 @@ impl Comparison {
     pub(super) fn written(&self) -> FieldSet {
         self.modified.union(&self.added)
     }
+}
+
+/// The fields in which two objects of a kind differ.
+pub fn differing(schema: Option<&KindSchema>, a: &Value, b: &Value) -> FieldSet {
+    let comparison = Comparison::of(schema.map_or_else(|| shape::unknown(), KindSchema::root), Some(a), b);
+    comparison.written().union(&comparison.removed)
 }
 
 struct Walk {

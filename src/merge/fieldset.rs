@@ -143,6 +143,23 @@ impl FieldSet {
         out
     }
 
+    /// What is left of it for one who gives up what another declares: an entry of a list goes whole, with what was only
+    /// filled in there; of a map the keys that are declared.
+    #[must_use]
+    pub(super) fn without_declared(&self, declared: &FieldSet) -> FieldSet {
+        let mut out = FieldSet::default();
+        zip(&self.children, &declared.children, |element, held, declared| {
+            let below = match (held, declared) {
+                (None, _) => return,
+                (Some(held), None) => held.clone(),
+                (Some(_), Some(declared)) if declared.member && !matches!(element, Element::Field(_)) => return,
+                (Some(held), Some(declared)) => held.without_declared(declared),
+            };
+            out.push(element.clone(), below);
+        });
+        out
+    }
+
     /// Whether all fields of the other set are in this one.
     pub fn contains(&self, other: &FieldSet) -> bool {
         if other.member && !self.member {

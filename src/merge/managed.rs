@@ -114,6 +114,37 @@ impl Entry {
     pub fn is_apply_of(&self, manager: &Manager) -> bool {
         self.operation == Operation::Apply && self.subresource.is_empty() && self.manager == *manager
     }
+
+    /// Whether it stands for the same writer as another: such there is but one of among the owners of an object.
+    pub fn is_of_the_same(&self, other: &Entry) -> bool {
+        let key = |e: &Self| (e.manager.clone(), e.operation, e.api_version.clone(), e.subresource.clone());
+        key(self) == key(other)
+    }
+
+    /// Whether one of these managers wrote it, not through a subresource.
+    pub fn is_held_by(&self, managers: &[Manager]) -> bool {
+        self.subresource.is_empty() && managers.contains(&self.manager)
+    }
+}
+
+/// Ends the hold of these managers, by whatever operation, on what `ours` declares by its apply; so that what it no longer
+/// declares goes. What they hold beside that, and what they wrote through subresources, stays theirs: had it no holder at
+/// all, it would go with the last declared field around it.
+///
+/// # Errors
+/// If the object's field owners can't be read.
+pub fn relieve(object: &mut Value, of: &[Manager], ours: &Manager) -> Result<(), MergeError> {
+    if of.is_empty() {
+        return Ok(());
+    }
+    let mut managers = ManagedFields::of(object)?;
+    let Some(declared) = managers.applied_by(ours).map(|entry| entry.fields.clone()) else { return Ok(()) };
+    for entry in managers.entries.iter_mut().filter(|entry| entry.is_held_by(of)) {
+        entry.fields = entry.fields.without_declared(&declared);
+    }
+    managers.entries.retain(|entry| !entry.fields.is_empty());
+    managers.write(object);
+    Ok(())
 }
 
 fn read(at: usize, raw: &Value) -> Result<Entry, MergeError> {

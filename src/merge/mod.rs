@@ -34,13 +34,14 @@ mod write;
 
 pub use answer::answered;
 pub use changes::FieldChange;
+pub use compare::differing;
 pub use error::MergeError;
 pub use extract::extract;
 pub use fields::DeclaredFields;
 pub use fields_v1::BadFields;
 pub use fieldset::FieldSet;
 pub use left_alone::counted;
-pub use managed::{Entry, ManagedFields, Operation};
+pub use managed::{Entry, ManagedFields, Operation, relieve};
 pub use normalize::normalize;
 pub use outcome::{Ask, Left, Outcome, Taken, merge};
 pub use place::same_place;

@@ -11,6 +11,7 @@ use crate::base::fault::{Fault, RuleId};
 use crate::base::ids::{Digest, ObjectUid, SourceId, SourceName, TargetIdentity};
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
+use crate::inventory::Keeper;
 
 /// Something that the plan was bound to has moved.
 pub const STALE_PLAN: RuleId = RuleId::new("stale-plan");
@@ -30,6 +31,7 @@ struct Bound<'a> {
     uid: Option<&'a ObjectUid>,
     seen: Option<&'a Digest>,
     declared: Option<&'a Digest>,
+    keepers: &'a [Keeper],
     taken: &'a [TakenField],
     dropped: &'a [Pointer],
     along: &'a [ResourceId],
@@ -104,6 +106,7 @@ pub fn not_given(reviewed: &PlanDocument, given: &Allowances) -> Vec<Fault> {
         && has(&needed.allow, &given.allow)
         && has(&needed.adopt, &given.adopt)
         && has(&needed.adopt_from, &given.adopt_from)
+        && has(&needed.take_over, &given.take_over)
         && has(&needed.release, &given.release)
         && has(&needed.waive_dry_run, &given.waive_dry_run);
     if all { Vec::new() } else { vec![permission(reviewed)] }
@@ -148,6 +151,7 @@ pub fn flags(plan: &PlanDocument) -> String {
     flags.extend(given.adopt.iter().map(|t| format!("--adopt {t}")));
     flags.extend(given.adoptions.map(|n| format!("--allow-adoptions {n}")));
     flags.extend(given.adopt_from.iter().map(|t| format!("--adopt-from {t}")));
+    flags.extend(given.take_over.iter().map(|t| format!("--take-over {t}")));
     flags.extend(given.release.iter().map(|t| format!("--release {t}")));
     flags.extend(given.waive_dry_run.iter().map(|t| format!("--waive-dry-run {t}")));
     flags.join(" ")
@@ -206,6 +210,7 @@ fn bound(plan: &PlanDocument) -> BTreeMap<&ResourceId, Bound<'_>> {
                 uid: c.uid.as_ref(),
                 seen: c.seen.as_ref(),
                 declared: c.declared.as_ref(),
+                keepers: &c.keepers,
                 taken: &c.taken,
                 dropped: &c.dropped_defaults,
                 along,
@@ -223,6 +228,7 @@ fn bound(plan: &PlanDocument) -> BTreeMap<&ResourceId, Bound<'_>> {
                 uid: Some(&u.uid),
                 seen: Some(&u.seen),
                 declared: Some(&u.declared),
+                keepers: &[],
                 taken: &[],
                 dropped: &[],
                 along: &[],
@@ -245,6 +251,8 @@ fn difference(old: &Bound<'_>, new: &Bound<'_>) -> String {
         "somebody changed it since the plan was made".to_owned()
     } else if old.action != new.action {
         format!("planned as {}, it would be {} now", name(old.action), name(new.action))
+    } else if old.keepers != new.keepers {
+        "another tool made or keeps it than when the plan was made".to_owned()
     } else if old.taken != new.taken {
         "its fields are held by others than when the plan was made".to_owned()
     } else if old.source != new.source || old.from != new.from {

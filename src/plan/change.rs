@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::document::{ChangeEntry, UnchangedEntry};
 use crate::admission::Checked;
-use crate::base::ids::ObjectUid;
+use crate::base::ids::{Manager, ObjectUid};
 use crate::base::resource::ResourceId;
 use crate::inventory::{OwnerMark, PruneWarrant, Row};
 use crate::target::{Live, Write};
@@ -17,7 +17,7 @@ pub(crate) enum Intent {
     /// Make the object.
     Create { declared: Arc<Value> },
     /// Apply to the live object.
-    Apply { uid: ObjectUid, version: String, declared: Arc<Value> },
+    Apply { uid: ObjectUid, version: String, declared: Arc<Value>, relieves: Vec<Manager> },
     /// Delete and make anew.
     Replace { uid: ObjectUid, version: String, declared: Arc<Value> },
     /// Delete.
@@ -40,7 +40,9 @@ impl Intent {
         Some(match self {
             Self::Nothing => return None,
             Self::Create { declared } => Write::Create { declared: marked(declared), id },
-            Self::Apply { uid, version, declared } => Write::Apply { declared: marked(declared), id, uid, version },
+            Self::Apply { uid, version, declared, relieves } => {
+                Write::Apply { declared: marked(declared), id, uid, version, relieves }
+            }
             Self::Replace { uid, version, declared } => Write::Replace { declared: marked(declared), id, uid, version },
             Self::Unmark { uid, version } => Write::Unmark { id, uid, version },
             Self::Delete { warrant, version, cascade } => Write::Delete { warrant, version, cascade },

@@ -9,7 +9,7 @@ use crate::base::fault::{At, Fault, RuleId};
 use crate::base::ids::SourceName;
 use crate::base::path::RepoPath;
 use crate::base::resource::ResourceId;
-use crate::inventory::{Released, Row, SourceRecord};
+use crate::inventory::{Keeper, Released, Row, SourceRecord, keepers};
 use crate::target::Head;
 
 /// An object that its Source's manifest releases to another one.
@@ -94,10 +94,14 @@ impl Beside<'_, '_> {
             return self.adoptable(checked, head).map(|()| Claim::Adopt(Some((*by).clone())));
         }
         let mut hint = format!("--adopt {id} takes it on; or remove the manifest");
+        let live = self.observed.objects.get(id);
+        let made_by = live.and_then(|live| keepers(&live.object).ok()).unwrap_or_default();
+        let named: Vec<String> = made_by.iter().map(Keeper::shown).collect();
+        let by = if named.is_empty() { String::new() } else { format!(", made or kept by {}", named.join(" and ")) };
         if let Some(by) = let_go.first() {
             hint.push_str(&format!(". Source {by} let it go: --adopt-from {by} takes on what it did"));
         }
-        let text = format!("the target has this object, and it isn't this Source's: {why}");
+        let text = format!("the target has this object, and it isn't this Source's: {why}{by}");
         Err(Box::new(self.fault(checked, EXISTS_UNOWNED, text).hint(hint)))
     }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::base::ids::{CommitId, ContentId, Digest, Manager, ObjectUid, PlanId, SourceId, SourceName, TargetIdentity};
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
+use crate::inventory::Keeper;
 use crate::target::TargetKind;
 
 /// The version of the format that this build writes and reads.
@@ -192,6 +193,10 @@ pub struct ChangeEntry {
     /// What a kept or cascading delete would take along.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<ResourceId>,
+    /// The tools that made or keep what is adopted: their hold on what is declared ends, and those that claim it were told to be
+    /// passed over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keepers: Vec<Keeper>,
     /// Fields taken, and from whom.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taken: Vec<TakenField>,
@@ -239,6 +244,7 @@ impl ChangeEntry {
             rule: None,
             reason: None,
             holds: Vec::new(),
+            keepers: Vec::new(),
             taken: Vec::new(),
             left: Vec::new(),
             dropped_defaults: Vec::new(),
@@ -386,6 +392,9 @@ pub struct Allowances {
     /// `--adopt-from SOURCE`, sorted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub adopt_from: Vec<String>,
+    /// `--take-over TOOL/NAME=N`, sorted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub take_over: Vec<String>,
     /// `--release ID`, sorted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub release: Vec<String>,

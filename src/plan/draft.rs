@@ -68,6 +68,7 @@ pub fn draft<'a>(
     draft.consider_wanted();
     draft.refuse_second_claims();
     draft.count_adoptions();
+    draft.refuse_claimed();
     draft.consider_removals();
     draft.judge_dependencies();
     draft.order();
@@ -182,6 +183,7 @@ impl<'a> Draft<'a> {
             deletes: self.deletes_need_allowance,
             allowed: of(&|c| matches!(c.entry.action, Action::Replace | Action::Delete)),
             adopted: of(&|c| is_asked_adoption(c)),
+            claims: self.claims().into_keys().collect(),
             released: of(&|c| matches!(c.intent, Intent::Unmark { .. })),
             taken_from: self.changes.iter().filter_map(|change| taken_by_permission(change)).collect(),
             deaf: &self.deaf,

@@ -181,6 +181,7 @@ fn change_form(change: &ChangeEntry, fields: &[u8], places: Places<'_>) -> Resul
         rule,
         reason,
         holds,
+        keepers,
         taken,
         left,
         dropped_defaults,
@@ -210,6 +211,7 @@ fn change_form(change: &ChangeEntry, fields: &[u8], places: Places<'_>) -> Resul
     map.some("from", from.as_ref().map(SourceName::as_str));
     map.list("holds", holds)?;
     map.raw("id", &id_form(id));
+    map.list("keepers", keepers)?;
     map.list("left", left)?;
     if let Some(line) = line {
         map.value("line", &Value::from(line));

@@ -105,6 +105,7 @@ pub struct Grants {
     allow: BTreeMap<ResourceId, usize>,
     allow_sources: BTreeSet<String>,
     adopt: Vec<AdoptPattern>,
+    take_over: BTreeMap<String, usize>,
     release: BTreeSet<ResourceId>,
 }
 
@@ -120,6 +121,8 @@ pub(super) struct Uses<'a> {
     pub(super) released: BTreeSet<&'a ResourceId>,
     /// Sources that objects are taken from, not by the manifests' own word.
     pub(super) taken_from: BTreeSet<&'a str>,
+    /// Claims of other tools that are passed over.
+    pub(super) claims: BTreeSet<String>,
     /// Sources bound anew.
     pub(super) rebound: Vec<&'a SourceName>,
     /// Webhooks that take no dry run.
@@ -141,6 +144,9 @@ pub enum BadGrant {
     /// Its count is no number.
     #[error("{0:?}: write ID=N with a number N")]
     Count(String),
+    /// A claim of another tool without its number.
+    #[error("{0:?}: write CLAIM=N with the claim that the refusal names, such as helm/shop/web=3")]
+    Claim(String),
     /// A pattern without a number.
     #[error("{0:?} is a pattern: say with --allow-adoptions N how many objects it may adopt")]
     Uncounted(String),
@@ -160,6 +166,12 @@ fn named(text: &str) -> Result<ResourceId, BadGrant> {
     Ok(ResourceId::parse(text)?)
 }
 
+/// A claim with its number.
+pub(super) fn claim(text: &str) -> Option<(&str, usize)> {
+    let (claim, count) = text.split_once('=')?;
+    count.parse().ok().filter(|_| !claim.is_empty()).map(|count| (claim, count))
+}
+
 impl AdoptPattern {
     fn matches(&self, id: &ResourceId) -> bool {
         match self {
@@ -175,9 +187,8 @@ impl Grants {
     /// # Errors
     /// The first that can't be understood.
     pub fn new(mut given: Allowances) -> Result<Self, BadGrant> {
-        for list in
-            [&mut given.allow, &mut given.adopt, &mut given.adopt_from, &mut given.release, &mut given.waive_dry_run]
-        {
+        let Allowances { allow, adopt, adopt_from, take_over, release, waive_dry_run, .. } = &mut given;
+        for list in [allow, adopt, adopt_from, take_over, release, waive_dry_run] {
             list.sort();
             list.dedup();
         }
@@ -210,8 +221,15 @@ impl Grants {
                 return Err(BadGrant::Uncounted(text.clone()));
             }
         }
+        let mut take_over = BTreeMap::new();
+        for text in &given.take_over {
+            let (claim, count) = claim(text).ok_or_else(|| BadGrant::Claim(text.clone()))?;
+            if take_over.insert(claim.to_owned(), count).is_some() {
+                return Err(BadGrant::Twice(text.clone()));
+            }
+        }
         let release = given.release.iter().map(|t| named(t)).collect::<Result<_, _>>()?;
-        Ok(Self { given, allow, allow_sources, adopt, release })
+        Ok(Self { given, allow, allow_sources, adopt, take_over, release })
     }
 
     /// Those of the permissions that these Changes of a plan need: the form that it records.
@@ -241,6 +259,9 @@ impl Grants {
             adopt: taken(&given.adopt, &adopts),
             adoptions: given.adoptions.filter(|_| by_pattern),
             adopt_from: taken(&given.adopt_from, &|name| uses.taken_from.contains(name)),
+            take_over: taken(&given.take_over, &|text| {
+                claim(text).is_some_and(|(claim, _)| uses.claims.contains(claim))
+            }),
             release: taken(&given.release, &|text| is_one_of(text, &uses.released)),
             waive_dry_run: taken(&given.waive_dry_run, &|name| uses.deaf.contains(name)),
         }
@@ -294,6 +315,11 @@ impl Grants {
     /// Whether objects may pass without a dry run because of this webhook, which takes none.
     pub fn waives_dry_run(&self, webhook: &str) -> bool {
         self.given.waive_dry_run.iter().any(|name| name == webhook)
+    }
+
+    /// How many objects may be adopted that a claim of another tool is on.
+    pub fn taken_over(&self, claim: &str) -> usize {
+        self.take_over.get(claim).copied().unwrap_or_default()
     }
 
     /// How many objects patterns may adopt.

@@ -8,6 +8,7 @@
 pub mod binding;
 mod change;
 mod claim;
+mod claimed;
 pub mod document;
 mod draft;
 mod emergency;

@@ -17,7 +17,7 @@ use crate::base::fault::{Fault, RuleId, Warning};
 use crate::base::ids::{Digest, Manager, ObjectUid};
 use crate::base::pointer::Pointer;
 use crate::base::sensitive;
-use crate::inventory::{Answer, OWNER_ANNOTATION, Permissions, Row, seen_digest};
+use crate::inventory::{Answer, OWNER_ANNOTATION, Permissions, Row, keepers, managers_of, seen_digest};
 use crate::merge::{self, FieldSet};
 use crate::target::{Head, Live};
 
@@ -298,6 +298,14 @@ impl<'a> Beside<'a, '_> {
         entry.undo = undo::of_update(checked, &live.object, &outcome.result);
         entry.warnings = warnings.iter().map(warning_entry).collect();
         entry.warnings.sort();
+        let mut relieves = Vec::new();
+        if matches!(claim, Claim::Adopt(_)) {
+            let made_by = keepers(&live.object).and_then(|k| Ok((managers_of(&k, &live.object)?, k)));
+            match made_by {
+                Ok(made_by) => (relieves, entry.keepers) = made_by,
+                Err(error) => return (Considered::Fault(self.unmerged(checked, &error)), Vec::new()),
+            }
+        }
         let from = if let Claim::Transfer(giver) = claim { Some(giver) } else { None };
         entry.from = match claim {
             Claim::Transfer(Giver::Planned(giver)) => Some(self.inputs[giver].spec.name.clone()),
@@ -311,7 +319,12 @@ impl<'a> Beside<'a, '_> {
             entry,
             source,
             from,
-            intent: Intent::Apply { uid: live.head.uid.clone(), version: live.head.version.clone(), declared },
+            intent: Intent::Apply {
+                uid: live.head.uid.clone(),
+                version: live.head.version.clone(),
+                declared,
+                relieves,
+            },
             row: RowChange::Upsert(Box::new(next)),
             checked: Some(checked),
             live: Some(live),

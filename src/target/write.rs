@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::gate::Gate;
 use crate::base::clock::Moment;
-use crate::base::ids::{ApplyId, ObjectUid, PlanId, SourceId};
+use crate::base::ids::{ApplyId, Manager, ObjectUid, PlanId, SourceId};
 use crate::base::interrupt::Interrupt;
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
@@ -35,6 +35,8 @@ pub enum Write {
         version: String,
         /// What is declared.
         declared: Value,
+        /// Managers whose hold on what is declared ends with the write: those of a tool that it is taken over from.
+        relieves: Vec<Manager>,
     },
     /// Deletes an object and makes it anew; it must exist with this UID and version. What the garbage collector takes
     /// along goes; a Namespace or definition that holds anything is not replaced.

@@ -153,7 +153,9 @@ impl Shop {
         let declared = self.marked(object, &batch.apply);
         let write = match head(reader, &id) {
             None => Write::Create { id: id.clone(), declared },
-            Some(Head { uid, version, .. }) => Write::Apply { id: id.clone(), uid, version, declared },
+            Some(Head { uid, version, .. }) => {
+                Write::Apply { id: id.clone(), uid, version, declared, relieves: Vec::new() }
+            }
         };
         batch.writes.push(write);
         batch.sources[0].upserts.push(self.row(object));

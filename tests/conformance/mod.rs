@@ -138,12 +138,30 @@ fn a_write_that_does_not_meet_what_was_planned(on: &dyn Fixture) {
     let (uid, version) = (old.uid, old.version);
     let wrong = vec![
         Write::Create { id: named(), declared: declared() },
-        Write::Apply { id: named(), uid: uid.clone(), version: version.clone(), declared: declared() },
-        Write::Apply { id: named(), uid: other.clone(), version: new.version.clone(), declared: declared() },
+        Write::Apply {
+            id: named(),
+            uid: uid.clone(),
+            version: version.clone(),
+            declared: declared(),
+            relieves: Vec::new(),
+        },
+        Write::Apply {
+            id: named(),
+            uid: other.clone(),
+            version: new.version.clone(),
+            declared: declared(),
+            relieves: Vec::new(),
+        },
         Write::Replace { id: named(), uid: uid.clone(), version: version.clone(), declared: declared() },
         Write::Unmark { id: named(), uid: uid.clone(), version: version.clone() },
         Write::Delete { warrant, version: version.clone(), cascade: vec![] },
-        Write::Apply { id: id("ConfigMap/shop/none"), uid, version, declared: config("none", "1") },
+        Write::Apply {
+            id: id("ConfigMap/shop/none"),
+            uid,
+            version,
+            declared: config("none", "1"),
+            relieves: Vec::new(),
+        },
     ];
     let was = state(on, &shop);
     for write in wrong {
@@ -465,7 +483,7 @@ fn an_apply_that_changes_nothing_moves_no_version(on: &dyn Fixture) {
     declared["metadata"]["annotations"] = before.object["metadata"]["annotations"].clone();
     let (uid, version) = (before.head.uid.clone(), before.head.version.clone());
     batch.sources[0].upserts.push(shop.row(&config("a", "1")));
-    batch.writes.push(Write::Apply { id: before.head.id.clone(), uid, version, declared });
+    batch.writes.push(Write::Apply { id: before.head.id.clone(), uid, version, declared, relieves: Vec::new() });
     writer.commit(batch.into()).unwrap();
     assert_eq!(live(on.target(), &id("ConfigMap/shop/a")).unwrap(), before);
 }

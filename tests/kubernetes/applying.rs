@@ -24,7 +24,7 @@ fn conf(name: &str, value: &str, more: &str) -> String {
 }
 
 /// A policy that refuses ConfigMaps of this name in the Namespace, at a real write alone.
-fn refuse_at_apply(place: &Place, expression: &str) {
+pub fn refuse_at_apply(place: &Place, expression: &str) {
     let (hand, name) = (place.on.hand(), &place.namespace);
     let group = "/apis/admissionregistration.k8s.io/v1";
     let policy = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name},
@@ -46,7 +46,7 @@ fn refuse_at_apply(place: &Place, expression: &str) {
 }
 
 /// Everything of an object but what moves with every write.
-fn whole(place: &Place, name: &str) -> Value {
+pub fn whole(place: &Place, name: &str) -> Value {
     let mut live = place.live("configmaps", name).unwrap_or(Value::Null);
     if let Some(metadata) = live.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("resourceVersion");

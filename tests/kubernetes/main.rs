@@ -23,6 +23,7 @@ mod planning;
 mod proxy;
 mod rewritten;
 mod rights;
+mod taking_over;
 mod waves;
 #[path = "../support/webhook.rs"]
 mod webhook;
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
         conforming::trials(),
         rights::trials(),
         faults::trials(),
+        taking_over::trials(),
         waves::trials(),
         hooks::trials(),
         rewritten::trials(),

@@ -1,6 +1,6 @@
 //! What becomes of each resource, action by action.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::*;
 
@@ -164,6 +164,47 @@ fn a_pattern_adopts_no_more_objects_than_it_was_allowed_and_names_count_apart() 
     assert_eq!(by(3, &["ConfigMap/shop/*"]).plan().summary.adopt, 3);
     assert_eq!(by(2, &["ConfigMap/shop/*", "ConfigMap/shop/b"]).plan().summary.adopt, 3);
     assert_eq!(by(3, &["ConfigMap/lab/*"]).refused().len(), 3);
+}
+
+#[test]
+fn what_another_tool_claims_is_adopted_only_when_told_by_claim_and_count_and_kubectls_at_once() {
+    let made_by = |name: &str, labels: Value, annotations: Value| {
+        let mut object = config(name, "0");
+        object["metadata"]["labels"] = labels;
+        object["metadata"]["annotations"] = annotations;
+        object
+    };
+    let helm = json!({"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"});
+    let flux = json!({"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "fs"});
+    let kubectl = json!({"kubectl.kubernetes.io/last-applied-configuration": "{}"});
+    let mut world = World::of(shop().declare(["a", "b", "c", "k"].map(|name| config(name, "1"))));
+    for object in [
+        made_by("a", json!({}), helm.clone()),
+        made_by("b", json!({}), helm),
+        made_by("c", flux, json!({})),
+        made_by("k", json!({}), kubectl),
+    ] {
+        world.target.put(object, "somebody");
+    }
+    let told = |claims: &[&str]| {
+        let claims: Vec<String> = claims.iter().map(|n| (*n).to_owned()).collect();
+        world.clone().grant(|a| {
+            (a.adopt, a.adoptions) = (vec!["ConfigMap/shop/*".to_owned()], Some(4));
+            a.take_over = claims;
+        })
+    };
+    assert_eq!(told(&[]).refused(), ["claimed-by-tool", "claimed-by-tool"]);
+    assert_eq!(told(&["helm/shop/web=2"]).refused(), ["claimed-by-tool"]);
+    let all = "flux/Kustomization/fs/apps=1";
+    assert_eq!(told(&["helm/shop/web=1", all]).refused(), ["claimed-by-tool"]);
+    assert_eq!(told(&["helm/shop/other=2", all]).refused(), ["claimed-by-tool"]);
+    let plan = told(&["helm/shop/web=2", all, "argocd/x=1"]).plan();
+    assert_eq!(plan.summary.adopt, 4);
+    assert_eq!(plan.allowances.take_over, [all, "helm/shop/web=2"]);
+    let keepers = |name: &str| change(&plan, name).keepers.iter().map(|k| k.shown()).collect::<Vec<_>>();
+    assert_eq!(keepers("ConfigMap/shop/k"), ["kubectl (client-side apply)"]);
+    assert_eq!(keepers("ConfigMap/shop/a"), ["Helm (release shop/web)"]);
+    assert_eq!(keepers("ConfigMap/shop/c"), ["Flux (Kustomization fs/apps)"]);
 }
 
 #[test]

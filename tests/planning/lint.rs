@@ -24,7 +24,9 @@ fn world() -> World {
     shop.spec.permit_in_git.clear();
     let other = Source::new("other").declare([config("other", "1")]);
     let mut base = World::new(World::of(shop.clone()).target, [shop.clone(), other.clone()]).applied();
-    base.target.put(config("found", "0"), "somebody");
+    let mut found = config("found", "0");
+    found["metadata"]["labels"] = json!({"argocd.argoproj.io/instance": "old"});
+    base.target.put(found, "somebody");
     base.target.put(manifest("v1", "ConfigMap", Some("team"), "by-hand", json!({})), "somebody");
     base.target.edit(&id("ConfigMap/shop/stays"), "somebody", |o| o["data"]["w"] = "2".into());
     let web = deployment(
@@ -51,6 +53,7 @@ fn world() -> World {
     .grant(|a| {
         a.allow = ["Deployment.apps/shop/web", "Namespace/team=1"].map(str::to_owned).to_vec();
         a.adopt = vec!["ConfigMap/shop/found".to_owned()];
+        a.take_over = vec!["argocd/old=1".to_owned()];
         a.release = vec!["ConfigMap/shop/let-go".to_owned()];
     })
 }
@@ -223,6 +226,13 @@ const BROKEN: &[(&str, Edit, &str)] = &[
         "more adoptions than allowed",
         |p| p["allowances"]["adopt"] = json!(["ConfigMap/shop/*"]),
         "adopted by patterns, more than allowed",
+    ),
+    ("a take-over untold", |p| p["allowances"]["takeOver"] = json!([]), "taken over untold"),
+    ("more taken over than told", |p| p["allowances"]["takeOver"] = json!(["argocd/old=0"]), "taken over untold"),
+    (
+        "a tool that isn't named",
+        |p| entry(p, "ConfigMap/shop/found")["keepers"] = json!([]),
+        "names other tools than its marks",
     ),
     ("a release unasked", |p| p["allowances"]["release"] = json!([]), "let go unasked"),
     (

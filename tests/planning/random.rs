@@ -267,6 +267,7 @@ fn told(story: &Story) -> World {
         adopt,
         adoptions: flags.pattern.then_some(2),
         adopt_from: Vec::new(),
+        take_over: Vec::new(),
         release: flags.release.iter().map(text).collect(),
         waive_dry_run: Vec::new(),
     };

@@ -31,4 +31,5 @@ mod secrets;
 mod serials;
 mod status;
 mod stopped;
+mod taking_over;
 mod waves;

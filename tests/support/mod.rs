@@ -75,7 +75,12 @@ pub(crate) fn every_action() -> PlanDocument {
         ),
         change("own", "Service/shop/web", json!({"file": "deploy/svc.yaml", "line": 1})),
         change("replace", "Job.batch/shop/migrate", json!({"file": "deploy/job.yaml", "line": 1, "undo": "none"})),
-        change("adopt", "ConfigMap/shop/old", json!({"file": "deploy/old.yaml", "line": 1})),
+        change(
+            "adopt",
+            "ConfigMap/shop/old",
+            json!({"file": "deploy/old.yaml", "line": 1,
+            "keepers": [{"tool": "kubectl", "name": "client-side apply"}, {"tool": "helm", "name": "shop/web"}, {"tool": "argocd"}]})
+        ),
         change("transfer", "ConfigMap/shop/moved", json!({"file": "deploy/moved.yaml", "line": 1, "from": "other"})),
         change(
             "release",
@@ -105,7 +110,8 @@ pub(crate) fn every_action() -> PlanDocument {
         "uid": "u-9", "seen": "d".repeat(64), "declared": "e".repeat(64)}]);
     plan["warnings"] =
         json!([{"rule": "dot-folder", "text": "2 folders that begin with a dot are outside", "file": "deploy"}]);
-    plan["allowances"] = json!({"deletes": 1, "allow": ["Job.batch/shop/migrate"]});
+    plan["allowances"] =
+        json!({"deletes": 1, "allow": ["Job.batch/shop/migrate"], "takeOver": ["argocd=1", "helm/shop/web=1"]});
     plan["waivers"] = json!([{"rule": "few-replicas", "reason": "a sale, until Monday"}]);
     plan["sources"][0]["preview"] = json!(true);
     sealed(plan)
@@ -125,11 +131,12 @@ pub(crate) fn hostile() -> PlanDocument {
          "fields": [{"path": format!("/data/{}", HOSTILE.replace('/', "~1")), "before": HOSTILE, "after": format!("{HOSTILE}\n```\n</details>\n{HOSTILE}")}],
          "holds": [{"group": "", "kind": HOSTILE, "name": HOSTILE}],
          "taken": [{"path": format!("/{}", HOSTILE.replace('/', "~1")), "manager": HOSTILE}],
+         "keepers": [{"tool": "flux", "name": HOSTILE}],
          "warnings": [{"rule": HOSTILE, "text": HOSTILE, "file": HOSTILE, "raw": HOSTILE}]},
         change("create", "ConfigMap/shop/x", json!({"fields": [{"path": "", "after": {"data": {"x": HOSTILE, HOSTILE: "y\n```\n@all\n"}}}]})),
     ]);
     plan["warnings"] = json!([{"rule": HOSTILE, "text": HOSTILE, "file": HOSTILE}]);
-    plan["allowances"] = json!({"allow": [HOSTILE]});
+    plan["allowances"] = json!({"allow": [HOSTILE], "takeOver": [HOSTILE]});
     plan["waivers"] = json!([{"rule": HOSTILE, "reason": HOSTILE}]);
     sealed(plan)
 }

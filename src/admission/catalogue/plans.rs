@@ -73,6 +73,14 @@ pub(super) const RULES: &[RuleDoc] = &[
         "a delete without the three checks",
     ),
     rule(
+        "claimed-by-tool",
+        "What Helm, Argo CD or Flux still claims is adopted only by those who were told.",
+        "The object bears the marks of a release, an Application, a Kustomization or HelmRelease, which would write it again, or \
+         delete it with itself. Stop that first; then say how many of its objects you take over (--take-over CLAIM=N). The \
+         marks stay, its hold on what is declared ends.",
+        "--adopt Deployment/shop/web, and the annotation meta.helm.sh/release-name is on it",
+    ),
+    rule(
         "conflict",
         "A write by hand fits the live object.",
         "The UID or resourceVersion in the body isn't that of the live object: somebody else was faster. Read it again.",

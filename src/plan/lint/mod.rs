@@ -1,5 +1,6 @@
 //! An independent check of a finished plan against the promises: it shares no code with what made the plan.
 
+mod claimed;
 mod leaving;
 mod order;
 mod prune;
@@ -57,6 +58,7 @@ pub fn lint(
     writes::leaves_emergency_changes(&beside, &mut broken);
     writes::unchanged_is_its_own(&beside, &mut broken);
     writes::adopts_as_many_as_allowed(&beside, &mut broken);
+    claimed::takes_over_what_was_told(&beside, &mut broken);
     prune::keeps_the_budget(&beside, &mut broken);
     order::stages(&beside, &mut broken);
     order::containers_enclose_contents(&beside, &mut broken);

@@ -172,6 +172,10 @@ pub(super) fn details(change: &ChangeEntry, target: TargetKind) -> Vec<String> {
     if let Some(from) = &change.from {
         lines.push(format!("from Source {from}"));
     }
+    for keeper in &change.keepers {
+        let claims = if keeper.claims() { ", which claims it still" } else { "" };
+        lines.push(format!("taken over from {}{claims}: its hold on what is declared ends", escape(&keeper.shown())));
+    }
     for taken in &change.taken {
         lines.push(format!("takes {} from {}", escape(taken.path.as_str()), escape(taken.manager.as_str())));
     }

@@ -97,6 +97,7 @@ pub(super) fn permissions(plan: &PlanDocument) -> Vec<String> {
     all.extend(given.adopt.iter().map(|id| format!("--adopt {id}")));
     all.extend(given.adoptions.map(|n| format!("--allow-adoptions {n}")));
     all.extend(given.adopt_from.iter().map(|name| format!("--adopt-from {name}")));
+    all.extend(given.take_over.iter().map(|claim| format!("--take-over {claim}")));
     all.extend(given.release.iter().map(|id| format!("--release {id}")));
     all.extend(given.waive_dry_run.iter().map(|name| format!("--waive-dry-run {name}")));
     all

@@ -90,9 +90,10 @@ impl Context<'_> {
                 let uid = uuid::Uuid::new_v4().to_string();
                 self.made(id, "replaced", &schema, (new, row), (&uid, version), before)
             }
-            Write::Apply { id, declared, .. } => {
+            Write::Apply { id, declared, relieves, .. } => {
                 let (Some(old), Some(before)) = (old, before) else { return Err(bad(&id, "it isn't there")) };
-                let (schema, new) = self.declared(&id, declared, Some(&old))?;
+                let (schema, mut new) = self.declared(&id, declared, Some(&old))?;
+                merge::relieve(&mut new, &relieves, &Manager::new(MANAGER)).map_err(|e| bad(&id, &e.to_string()))?;
                 self.changed(id, "updated", Some(&schema), &old, (new, row), (version, before))
             }
             Write::Unmark { id, .. } => {

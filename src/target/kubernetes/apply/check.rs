@@ -236,7 +236,8 @@ fn step(write: &Write, before: Option<Value>, group: usize) -> Step {
         Write::Unmark { .. } => (Act::Unmark, None),
         Write::Delete { warrant, .. } => (Act::Delete, Some(warrant.source().clone())),
     };
-    Step { act, id, group, before, declared: write.declared().cloned(), source, account: None }
+    let relieves = if let Write::Apply { relieves, .. } = write { relieves.clone() } else { Vec::new() };
+    Step { act, id, group, before, declared: write.declared().cloned(), source, relieves, account: None }
 }
 
 /// Which writes may go at once: neighbours of one kind in one wave. The plan's order is kept between the groups, and an

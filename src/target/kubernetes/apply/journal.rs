@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::clock::Moment;
-use crate::base::ids::{ApplyId, ObjectUid, PlanId, SourceId};
+use crate::base::ids::{ApplyId, Manager, ObjectUid, PlanId, SourceId};
 use crate::base::resource::ResourceId;
 use crate::inventory::{OWNER_ANNOTATION, Released, Row, SourceRecord};
 use crate::source::spec::ServiceAccount;
@@ -69,6 +69,9 @@ pub(in super::super) struct Step {
     pub(in super::super) declared: Option<Value>,
     /// The Source whose mark the object must bear to be deleted.
     pub(in super::super) source: Option<SourceId>,
+    /// Managers whose hold on what is declared ends with the write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in super::super) relieves: Vec<Manager>,
     /// As which account it is written, and taken back; `None` is our own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in super::super) account: Option<ServiceAccount>,

@@ -66,9 +66,22 @@ fn applied(step: &Step, live: Option<&Value>) -> Found {
     }
     if mark(live) == mark(before) {
         // The time of our entry moves with each of our writes.
-        return if our_entry(live) == our_entry(before) { Found::NotWritten } else { Found::ValuesBack };
+        let owners_back = our_entry(live) == our_entry(before) && !are_relieved(step, before, live);
+        return if owners_back { Found::NotWritten } else { Found::ValuesBack };
     }
     if mark(live) == declared_mark(step) { Found::Written } else { Found::Foreign("its owner mark is another") }
+}
+
+/// Whether those whose hold ends with the write lack any of what they held before.
+fn are_relieved(step: &Step, before: &Value, live: &Value) -> bool {
+    if step.relieves.is_empty() {
+        return false;
+    }
+    let (Ok(before), Ok(live)) = (ManagedFields::of(before), ManagedFields::of(live)) else { return false };
+    before.entries.iter().filter(|entry| entry.is_held_by(&step.relieves)).any(|old| {
+        let now = live.entries.iter().find(|entry| entry.is_of_the_same(old));
+        now.is_none_or(|now| !now.fields.contains(&old.fields))
+    })
 }
 
 /// Our apply's entry among the owners, as it stands.

@@ -102,6 +102,7 @@ mod tests {
             before,
             declared,
             source: Some(ours),
+            relieves: Vec::new(),
             account: None,
         };
         let body = Body { apply, at, actor: String::new(), operation: String::new(), plan: None, steps: vec![step] };

@@ -14,9 +14,11 @@ use super::undo;
 use super::writer::Session;
 use crate::base::failpoint;
 use crate::base::fault::{Class, Fault, RuleId};
+use crate::base::ids::Manager;
 use crate::base::interrupt::Interrupt;
 use crate::base::resource::ResourceId;
 use crate::inventory::OWNER_ANNOTATION;
+use crate::merge;
 use crate::target::kubernetes::discovery::Served;
 use crate::target::kubernetes::dry_run::hidden;
 use crate::target::kubernetes::objects::{self, Depth};
@@ -92,7 +94,10 @@ impl Session<'_> {
         self.may_write()?;
         let object = match step.act {
             Act::Create => self.create(step).await,
-            Act::Apply => self.apply(step).await,
+            Act::Apply => match self.apply(step).await {
+                Ok(object) => self.relieve(step, object).await,
+                error => error,
+            },
             Act::Replace => self.replace(step).await,
             Act::Unmark => self.unmark(step).await,
             Act::Delete => Ok(Value::Null),
@@ -239,6 +244,39 @@ impl Session<'_> {
                     last = failed;
                 }
                 Err(failed) => return Err(self.failure(step, &failed)),
+            }
+        }
+        Err(self.failure(step, &last))
+    }
+
+    /// Ends what those hold of the declared fields whom the object is taken over from, in a write of its own: an apply
+    /// can't. Values stay.
+    async fn relieve(&self, step: &Step, written: Value) -> Result<Value, TargetError> {
+        if step.relieves.is_empty() {
+            return Ok(written);
+        }
+        failpoint::hit(failpoint::BEFORE_OWNERS);
+        let served = self.kind(step).await?;
+        let unread = |e| self.on.damaged(format!("the owners of {} can't be read: {e}", step.id));
+        let (mut live, mut last) = (written, Failed::Lost("no answer".to_owned()));
+        for _ in 0..TRIES {
+            let mut after = live.clone();
+            merge::relieve(&mut after, &step.relieves, &Manager::new(MANAGER)).map_err(unread)?;
+            let owners = after.pointer("/metadata/managedFields").cloned().unwrap_or_default();
+            if live.pointer("/metadata/managedFields") == Some(&owners) {
+                return Ok(live);
+            }
+            self.may_write()?;
+            let url = format!("{}?fieldManager={MANAGER}", served.url(&step.id));
+            let patch = undo::owners_patch(&owners, &live);
+            match self.on.send(&Ask::send(Method::PATCH, url, JSON_PATCH, &patch).acting(step.account.as_ref())).await {
+                Ok(answer) => return self.parse(&answer.body),
+                Err(failed) if matches!(failed.code(), Some(409 | 422) | None) => last = failed,
+                Err(failed) => return Err(self.failure(step, &failed)),
+            }
+            live = self.live(&served, step).await?.ok_or_else(|| moved(&step.id, "it isn't there any more"))?;
+            if judge(step, Some(&live)) != Found::Written {
+                return Err(moved(&step.id, "it was written since"));
             }
         }
         Err(self.failure(step, &last))

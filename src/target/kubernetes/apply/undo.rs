@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::journal::{Step, version};
 use super::judge::our_entry;
 use crate::base::ids::Manager;
-use crate::merge::{Entry, FieldSet, ManagedFields, MergeError, extract};
+use crate::merge::{Entry, FieldSet, ManagedFields, MergeError, differing, extract};
 use crate::schema::KindSchema;
 use crate::target::kubernetes::request::MANAGER;
 
@@ -35,6 +35,17 @@ impl Owners {
         // Whoever held what we declared and doesn't now lost it to us, or gave it up.
         let taken = others(&before).intersection(ours_written).difference(&others(&now));
         Ok(Self { before, now, ours_before, ours_now, taken })
+    }
+}
+
+impl Owners {
+    /// What others hold now and did not before.
+    fn come(&self) -> FieldSet {
+        let ours = Manager::new(MANAGER);
+        self.now.entries.iter().filter(|entry| !entry.is_apply_of(&ours)).fold(FieldSet::new(), |all, now| {
+            let old = self.before.entries.iter().find(|old| old.is_of_the_same(now));
+            all.union(&old.map_or_else(|| now.fields.clone(), |old| now.fields.difference(&old.fields)))
+        })
     }
 }
 
@@ -75,13 +86,17 @@ pub(in super::super) fn owners_back(
     for entry in owners.now.entries.iter().filter(|entry| !entry.is_apply_of(&ours)) {
         entries.push(entry.clone());
     }
-    let key = |e: &Entry| (e.manager.clone(), e.operation, e.api_version.clone(), e.subresource.clone());
+    // What a relieved one held goes back to it, but where others changed or took it since.
+    let changed = if step.relieves.is_empty() { FieldSet::new() } else { differing(schema, before, live) };
     for old in owners.before.entries.iter().filter(|entry| !entry.is_apply_of(&ours)) {
-        let back = old.fields.intersection(&owners.taken);
+        let mut back = old.fields.intersection(&owners.taken);
+        if old.is_held_by(&step.relieves) {
+            back = back.union(&old.fields.difference(&changed).difference(&owners.come()));
+        }
         if back.is_empty() {
             continue;
         }
-        match entries.iter_mut().find(|entry| key(entry) == key(old)) {
+        match entries.iter_mut().find(|entry| entry.is_of_the_same(old)) {
             Some(entry) => entry.fields = entry.fields.union(&back),
             None => entries.push(Entry { fields: back, ..old.clone() }),
         }

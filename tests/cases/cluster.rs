@@ -89,7 +89,8 @@ impl Cluster {
     fn kinds(&self) -> Vec<Served> {
         let mut found = Vec::new();
         for root in ["/api", "/apis"] {
-            let Some((200, groups)) = self.hand.accepting(root, AGGREGATED) else { continue };
+            let answer = self.hand.accepting(root, AGGREGATED);
+            let Some((200, groups)) = answer else { panic!("{root}: {answer:?}") };
             for group in list(&groups, "items") {
                 let name = text(group, "/metadata/name");
                 for version in list(group, "versions") {
@@ -202,9 +203,7 @@ impl Cluster {
             if matches!(served.kind.as_str(), "Event" | "Lease" | "EndpointSlice" | "Endpoints") {
                 continue;
             }
-            let (_, found) = self.ask(Method::GET, &served.collection(""), None);
-            for item in list(&found, "items") {
-                let mut item = item.clone();
+            for mut item in self.items(&served) {
                 let namespace = text(&item, "/metadata/namespace").to_owned();
                 let of_itself =
                     namespace.starts_with("kube-") || namespace == "default" || namespace.starts_with("holdfast-");
@@ -235,63 +234,83 @@ impl Cluster {
     fn cluster_scoped(&self) -> Vec<String> {
         let mut urls = Vec::new();
         for served in self.kinds().iter().filter(|s| !s.namespaced && s.can("list") && s.can("delete")) {
-            let (_, found) = self.ask(Method::GET, &served.collection(""), None);
-            let names = list(&found, "items").iter().map(|item| text(item, "/metadata/name"));
+            let found = self.items(served);
+            let names = found.iter().map(|item| text(item, "/metadata/name"));
             urls.extend(names.map(|name| format!("{}/{name}", served.collection(""))));
         }
         urls
     }
 
-    /// Takes away everything that somebody made.
+    /// Takes away everything that somebody made, over and over: what a killed command had asked for may still come.
     pub(crate) fn empty(&self) {
+        let mut looks = 0;
+        self.hand.until_none("of what somebody made", || {
+            looks += 1;
+            self.clear(looks > 20)
+        });
+    }
+
+    /// Asks for everything that somebody made to go, and tells what there was. With `force` nothing may hold it.
+    fn clear(&self, force: bool) -> Vec<String> {
         let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0});
         let made: Vec<String> = self.cluster_scoped().into_iter().filter(|url| !self.built_in.contains(url)).collect();
         let namespaces: Vec<&str> = made.iter().filter_map(|url| url.strip_prefix("/api/v1/namespaces/")).collect();
         // What judges writes goes first.
-        let is_webhook = |url: &&String| url.contains("admissionregistration");
-        for url in made.iter().filter(is_webhook).chain(made.iter().filter(|url| url.contains("/namespaces/"))) {
+        let (judges, others): (Vec<&String>, Vec<&String>) =
+            made.iter().partition(|url| url.contains("admissionregistration"));
+        for url in judges.into_iter().chain(others.iter().copied().filter(|url| url.contains("/namespaces/"))) {
             self.ask(Method::DELETE, url, Some(&options));
-        }
-        let kinds: Vec<Served> =
-            self.kinds().into_iter().filter(|s| s.namespaced && s.can("deletecollection")).collect();
-        for namespace in &namespaces {
-            for served in &kinds {
-                self.ask(Method::DELETE, &served.collection(namespace), Some(&options));
-            }
         }
         // A Namespace that is let go too early leaves in the store what is still in it.
-        let mut looks = 0;
-        self.hand.until("the Namespaces are empty", || {
-            looks += 1;
-            let left: Vec<String> = kinds.iter().flat_map(|served| self.left(served, &namespaces)).collect();
-            if looks > 20 {
-                let free = json!({"metadata": {"finalizers": null}});
-                left.iter().for_each(|url| {
-                    self.hand.ask(Method::PATCH, url, "application/merge-patch+json", Some(&free));
-                });
-            }
-            left.is_empty()
-        });
-        for namespace in &namespaces {
-            let bare = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}, "spec": {"finalizers": []}});
-            self.ask(Method::PUT, &format!("/api/v1/namespaces/{namespace}/finalize"), Some(&bare));
-        }
-        for url in made.iter().filter(|url| !is_webhook(url) && !url.contains("/namespaces/")) {
+        let inside: Vec<String> = match namespaces.is_empty() {
+            true => Vec::new(),
+            false => self.kinds().iter().flat_map(|served| self.inside(served, &namespaces)).collect(),
+        };
+        for url in &inside {
             self.ask(Method::DELETE, url, Some(&options));
+            if force {
+                let free = json!({"metadata": {"finalizers": null}});
+                self.hand.ask(Method::PATCH, url, "application/merge-patch+json", Some(&free));
+            }
         }
-        self.hand.until("the cluster is empty", || self.cluster_scoped().iter().all(|url| self.built_in.contains(url)));
+        if inside.is_empty() {
+            for namespace in &namespaces {
+                let bare = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}, "spec": {"finalizers": []}});
+                self.ask(Method::PUT, &format!("/api/v1/namespaces/{namespace}/finalize"), Some(&bare));
+            }
+            for url in others.iter().filter(|url| !url.contains("/namespaces/")) {
+                self.ask(Method::DELETE, url, Some(&options));
+            }
+        }
+        inside.into_iter().chain(made).collect()
     }
 
-    /// The URLs of what is left of a kind in these Namespaces.
-    fn left(&self, served: &Served, namespaces: &[&str]) -> Vec<String> {
-        if namespaces.is_empty() || matches!(served.kind.as_str(), "Event" | "Lease" | "EndpointSlice" | "Endpoints") {
+    /// The URLs of what there is of a kind in these Namespaces.
+    fn inside(&self, served: &Served, namespaces: &[&str]) -> Vec<String> {
+        if !served.namespaced || !served.can("list") || !served.can("delete") {
             return Vec::new();
         }
-        let (_, found) = self.ask(Method::GET, &served.collection(""), None);
         let place = |item: &Value| {
             let (namespace, name) = (text(item, "/metadata/namespace"), text(item, "/metadata/name"));
             namespaces.contains(&namespace).then(|| format!("{}/{name}", served.collection(namespace)))
         };
-        list(&found, "items").iter().filter_map(place).collect()
+        self.items(served).iter().filter_map(place).collect()
+    }
+
+    /// What there is of a kind; nothing where it was served no longer.
+    fn items(&self, served: &Served) -> Vec<Value> {
+        let url = served.collection("");
+        let mut items = Vec::new();
+        self.hand.until(&url, || match self.ask(Method::GET, &url, None) {
+            (200, found) => {
+                items = list(&found, "items").to_vec();
+                true
+            }
+            (404, _) => true,
+            // The store of a new definition isn't there at once.
+            (429, _) => false,
+            (code, answer) => panic!("{url}: {code} {answer}"),
+        });
+        items
     }
 }

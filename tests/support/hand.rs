@@ -85,6 +85,19 @@ impl Hand {
         }
     }
 
+    /// Waits until nothing is left of what `left` finds.
+    pub fn until_none(&self, what: &str, mut left: impl FnMut() -> Vec<String>) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let found = left();
+            if found.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < until, "waited in vain until nothing was left {what}: {found:?}");
+            self.rest();
+        }
+    }
+
     /// Makes an object or replaces it, as `actor`.
     pub fn put(&self, actor: &str, collection: &str, object: &Value) -> Value {
         let name = object["metadata"]["name"].as_str().unwrap();

@@ -28,9 +28,10 @@ enum Cut {
 /// The `crash` action: each cut on a fresh target, brought there by the steps before.
 pub(super) fn perform(world: &mut World<'_>, course: &mut Course<'_>, step: &Crash, index: usize) -> Done {
     let whole = uncut(world, step)?;
+    let most = world.lab.most;
     let mut passed = 0;
     for name in failpoints::names(world.lab)? {
-        for nth in 1..=failpoints::MOST_PASSINGS {
+        for nth in 1..=failpoints::MOST_PASSINGS.min(most) {
             let point = failpoints::at(&name, nth);
             let crashed = one(world, course, step, index, &Cut::At(point))?;
             if !crashed {
@@ -40,7 +41,8 @@ pub(super) fn perform(world: &mut World<'_>, course: &mut Course<'_>, step: &Cra
         }
     }
     let mut random = Random::new(world.lab.seed);
-    for _ in 0..MOMENTS {
+    let moments = MOMENTS.min(most);
+    for _ in 0..moments {
         let moment = whole.mul_f64(random.fraction());
         one(world, course, step, index, &Cut::After(moment))?;
     }
@@ -52,7 +54,7 @@ pub(super) fn perform(world: &mut World<'_>, course: &mut Course<'_>, step: &Cra
         changes += 1;
     }
     course.notes.push(format!(
-        "killed at {passed} sync points, {changes} changes of the store, {MOMENTS} random moments of {} ms, seed {}",
+        "killed at {passed} sync points, {changes} changes of the store, {moments} random moments of {} ms, seed {}",
         whole.as_millis(),
         world.lab.seed
     ));

@@ -2,7 +2,6 @@
 
 mod again;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -16,6 +15,7 @@ use super::rejection::Rejection;
 use super::rules::policies::{Policies, Said};
 use super::rules::{Finding, Findings, ambiguous, annotations, controlled, identity, scope, structure};
 use crate::base::fault::{At, Fault, RuleId, Warning};
+use crate::base::map::HashMap;
 use crate::base::pointer::Pointer;
 use crate::base::progress::{Counter, NoProgress, Progress, Stage};
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};

@@ -1,7 +1,6 @@
 //! Manifests that passed every rule that needs no live object.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -11,6 +10,7 @@ use super::quotes::Quotes;
 use super::rules::policies::Policies;
 use crate::base::fault::{At, Warning};
 use crate::base::ids::{Digest, SourceName};
+use crate::base::map::HashMap;
 use crate::base::path::RepoPath;
 use crate::base::pointer::Pointer;
 use crate::base::resource::{GroupVersionKind, ResourceId};

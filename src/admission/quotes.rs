@@ -1,9 +1,10 @@
 //! Source lines for a report, but for those that could show a secret.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::base::fault::{At, Fault};
+use crate::base::map::HashSet;
 use crate::base::path::RepoPath;
 use crate::base::sensitive;
 use crate::manifest::{SourceFile, source_line};

@@ -24,7 +24,7 @@ pub fn emergencies(
     let ids: Vec<&ResourceId> = inventory.rows.keys().collect();
     let heads = reader.heads(&ids)?;
     let is_written = |row: &&Row| row.left_alone || heads.get(&row.id).is_none_or(|head| head.version != row.version);
-    let rows: Vec<&Row> = inventory.rows.values().filter(is_written).collect();
+    let rows: Vec<&Row> = inventory.rows.values().map(AsRef::as_ref).filter(is_written).collect();
     let live = reader.objects(&rows.iter().map(|row| &row.id).collect::<Vec<_>>())?;
     for row in rows {
         let lines = reader.log(&row.id)?;

@@ -1,11 +1,12 @@
 //! Reads of a target exactly what a plan needs: identities first, bodies only of what has to be compared.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::emergencies::emergencies;
 use crate::base::ids::{ObjectUid, SourceId, SourceName};
+use crate::base::map::{HashMap, HashSet};
 use crate::base::progress::{Counter, NoProgress, Progress, Stage};
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::inventory::{Released, SourceRecord};
@@ -52,7 +53,7 @@ pub(crate) fn observe_telling(
     let heads = reader.heads(&ids)?;
     let bodies: Vec<&ResourceId> = ids.iter().copied().filter(|id| needs_body(id, &heads, inputs)).collect();
     counter.more(ids.len() - bodies.len());
-    let objects = if bodies.is_empty() { HashMap::new() } else { reader.objects(&bodies)? };
+    let objects = if bodies.is_empty() { HashMap::default() } else { reader.objects(&bodies)? };
     let contents = contents(reader, &heads, inputs)?;
     let outside = outside(reader, &heads, known, inputs)?;
     let released = released(reader, &heads, known, inputs)?;

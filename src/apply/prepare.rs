@@ -1,6 +1,6 @@
 //! Planning: Sources are read and checked once; against a Reader they can be planned any number of times.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::context::Context;
@@ -16,6 +16,7 @@ use crate::admission::{self, CheckedSet, Rejection};
 use crate::base::clock::Moment;
 use crate::base::fault::{Class, Fault, Warning};
 use crate::base::ids::{CommitId, SourceId, SourceName, TargetIdentity};
+use crate::base::map::HashSet;
 use crate::base::progress::Progress;
 use crate::base::resource::ResourceId;
 use crate::inventory::{Emergency, Inventory, Pin, SourceRecord, present};
@@ -203,11 +204,12 @@ impl<'a> Prepared<'a> {
         let mut rejection = Rejection::default();
         let ids: Vec<SourceId> =
             self.sources.iter().map(|ready| source_id(&identity, &ready.read.spec.name, &known)).collect();
-        let inventories: Vec<Inventory> = ids.iter().map(|id| reader.inventory(id)).collect::<Result<_, _>>()?;
+        let inventories: Vec<Arc<Inventory>> = ids.iter().map(|id| reader.inventory(id)).collect::<Result<_, _>>()?;
         for (ready, inventory) in self.sources.iter().zip(&inventories) {
             read_as_account(reader, ready.read.spec, &ready.set, inventory);
         }
-        let pending = |(id, inventory): (&SourceId, &Inventory)| emergencies(reader, &reader.controls(id)?, inventory);
+        let pending =
+            |(id, inventory): (&SourceId, &Arc<Inventory>)| emergencies(reader, &reader.controls(id)?, inventory);
         let pending: Vec<_> = ids.iter().zip(&inventories).map(pending).collect::<Result<_, TargetError>>()?;
         let pending = pending.into_iter().map(|found| joined(found, &self.left));
         let leaving = match self.removal.as_ref().map(|removal| Leaving::read(removal, reader, &known)).transpose()? {

@@ -1,13 +1,12 @@
 //! From a Source to the manifests of one commit: fetch, resolve, list, read.
 
-use std::collections::{HashMap, HashSet};
-
 use super::context::Context;
 use super::rules::SOURCE_UNREADABLE;
 use crate::admission::Rejection;
 use crate::base::clock::Moment;
 use crate::base::fault::{At, Class, Fault, RuleId, Warning};
 use crate::base::ids::CommitId;
+use crate::base::map::{HashMap, HashSet};
 use crate::base::path::RepoPath;
 use crate::base::progress::{Counter, Stage};
 use crate::inventory::Binding;

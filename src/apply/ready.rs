@@ -1,11 +1,10 @@
 //! A Source at one commit, read and checked: it can be planned any number of times, and the next commit is read beside it.
 
-use std::collections::{HashMap, HashSet};
-
 use super::context::Context;
 use super::read::{Listing, SourceRead, Wanted, healing, list_source, read_files};
 use crate::admission::{self, CheckedSet, Rejection};
 use crate::base::ids::CommitId;
+use crate::base::map::{HashMap, HashSet};
 use crate::base::path::RepoPath;
 use crate::plan::document::Waiver;
 use crate::source::spec::SourceSpec;

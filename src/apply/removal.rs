@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::emergencies::emergencies;
 use super::prepare::other;
@@ -40,7 +41,7 @@ pub(super) struct Leaving<'k> {
     spec: SourceSpec,
     purpose: Purpose,
     record: &'k SourceRecord,
-    inventory: Inventory,
+    inventory: Arc<Inventory>,
     emergencies: BTreeMap<ResourceId, Emergency>,
     set: CheckedSet,
 }

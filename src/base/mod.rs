@@ -11,6 +11,7 @@ pub mod fault;
 pub mod ids;
 pub mod interrupt;
 pub mod json;
+pub mod map;
 pub mod path;
 pub mod pointer;
 pub mod progress;

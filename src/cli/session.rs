@@ -99,6 +99,11 @@ impl Session {
         Self { read_only: true, ..self }
     }
 
+    /// The same for whoever looks at the target again and again.
+    pub(crate) fn remembering(self) -> Self {
+        Self { target: self.target.remembering(), ..self }
+    }
+
     /// What the configuration says of the target.
     pub(crate) fn spec(&self) -> &TargetSpec {
         &self.spec

@@ -67,6 +67,14 @@ pub(crate) enum Opened {
 }
 
 impl Opened {
+    /// The same, keeping in memory what is read of it again and again.
+    pub(crate) fn remembering(self) -> Self {
+        match self {
+            Self::Embedded(target) => Self::Embedded(target.remembering()),
+            Self::Kubernetes(_) => self,
+        }
+    }
+
     /// The target behind its port.
     pub(crate) fn target(&self) -> &dyn Target {
         match self {

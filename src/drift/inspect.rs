@@ -1,6 +1,7 @@
 //! Reads what was last applied of a Source and what is live, and tells them apart.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -12,6 +13,7 @@ use crate::admission::{self, Checked, CheckedSet};
 use crate::apply::{Context, emergencies, observe_telling, read_applied, read_as_account};
 use crate::base::fault::{Fault, Warning};
 use crate::base::ids::Manager;
+use crate::base::map::HashMap;
 use crate::base::path::RepoPath;
 use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
@@ -38,7 +40,7 @@ pub struct Inspection {
     /// What the target knows of it.
     pub record: SourceRecord,
     /// What it owns.
-    pub inventory: Inventory,
+    pub inventory: Arc<Inventory>,
     /// The live objects among those that it declared or owns.
     pub live: HashMap<ResourceId, Live>,
     /// What the last applied commit declares, sorted; an error if it can't be read, and then nothing is known of drift.
@@ -91,13 +93,13 @@ pub fn inspect(
     let mut found = Inspection {
         record: record.clone(),
         inventory,
-        live: HashMap::new(),
+        live: HashMap::default(),
         declared: Ok(Vec::new()),
         drifted: Vec::new(),
         added: Vec::new(),
         unknown: Vec::new(),
         left_alone: Vec::new(),
-        restored: HashMap::new(),
+        restored: HashMap::default(),
         set: None,
     };
     let mut ids: BTreeSet<&ResourceId> = found.inventory.rows.keys().collect();
@@ -211,7 +213,7 @@ fn compare(
         let (change, fault) = (changes.get(id), faults.get(id));
         if change.is_some() || fault.is_some() {
             let head = observed.heads.get(id);
-            let standing = standing(&record.id, inventory.rows.get(id), head, known);
+            let standing = standing(&record.id, inventory.row(id), head, known);
             match (&standing, fault) {
                 (Standing::Ours, Some(fault)) => unknown.push((id.clone(), not_read(fault))),
                 // What a manifest only uses is nobody's to own.

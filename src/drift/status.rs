@@ -113,7 +113,7 @@ fn object(found: &Inspection, kind: TargetKind, id: &ResourceId) -> ObjectStatus
         id: id.clone(),
         uid: live.map(|live| live.head.uid.clone()),
         version: live.map(|live| live.head.version.clone()),
-        commit: found.inventory.rows.get(id).map(|row| row.commit.clone()),
+        commit: found.inventory.row(id).map(|row| row.commit.clone()),
         synced: object_synced(found, id),
         healthy: healthy(live, kind, found, id),
         rewritten: rewritten(found, id),

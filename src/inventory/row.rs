@@ -1,6 +1,7 @@
 //! Inventory rows: one for every object that a Source owns.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -150,12 +151,17 @@ pub struct Inventory {
     /// Its serial; 0 before the first apply.
     pub serial: u64,
     /// The rows.
-    pub rows: BTreeMap<ResourceId, Row>,
+    pub rows: BTreeMap<ResourceId, Arc<Row>>,
 }
 
 impl Inventory {
     /// The inventory of a Source that was never applied.
     pub fn empty(source: SourceId) -> Self {
         Self { source, serial: 0, rows: BTreeMap::new() }
+    }
+
+    /// What it has of a resource.
+    pub fn row(&self, id: &ResourceId) -> Option<&Row> {
+        self.rows.get(id).map(Arc::as_ref)
     }
 }

@@ -1,10 +1,9 @@
 //! Anchors and aliases: each alias is a copy, and the copies have a budget.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::limits::Limits;
+use crate::base::map::HashMap;
 use crate::base::pointer::Pointer;
 
 /// A plain scalar whose JSON is not what its text looks like.

@@ -1,16 +1,15 @@
 //! Finds the place of a field by reading its document once more: values carry no places.
 
-use std::collections::{HashMap, HashSet};
-
 use super::event::{Broken, Sink, Style};
 use super::text::Chunk;
+use crate::base::map::{HashMap, HashSet};
 use crate::base::pointer::Pointer;
 
 /// The bytes at which the keys or entries of some fields start, in the chunk's text; for a field that isn't there, its
 /// nearest parent's, or of the `<<` that brought it. Of a repeated key the first.
 pub(super) fn find(chunk: &Chunk<'_>, skip: usize, wanted: &[Pointer]) -> Vec<usize> {
-    let mut found = HashMap::new();
-    let mut names = HashSet::new();
+    let mut found = HashMap::default();
+    let mut names = HashSet::default();
     for pointer in wanted {
         let mut above = Some(pointer.clone());
         while let Some(pointer) = above {

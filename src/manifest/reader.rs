@@ -1,7 +1,6 @@
 //! Gathers what the documents of one file give: objects, faults, warnings, each with its place.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -18,6 +17,7 @@ use super::server_owned::{drop_server_owned, take_status};
 use super::template::{TEMPLATE_HINT, looks_like_template};
 use super::text::{Chunk, Counted, Home};
 use crate::base::fault::{At, Fault, RuleId, Warning};
+use crate::base::map::HashMap;
 use crate::base::pointer::Pointer;
 
 /// The piece of the file that is being read.
@@ -211,7 +211,7 @@ impl<'r> Reader<'r> {
 
 /// Sorts the surprises of a document by the list item that they lie in, and names them as seen from there.
 fn by_item(items: &[Pointer], surprises: Vec<Surprise>) -> HashMap<Option<Pointer>, Vec<Surprise>> {
-    let mut sorted: HashMap<Option<Pointer>, Vec<Surprise>> = HashMap::new();
+    let mut sorted: HashMap<Option<Pointer>, Vec<Surprise>> = HashMap::default();
     if surprises.is_empty() {
         return sorted;
     }

@@ -1,13 +1,12 @@
 //! Lays a declared value over a live one.
 
-use std::collections::HashMap;
-
 use serde_json::{Map, Value};
 
 use super::element::Element;
 use super::error::MergeError;
 use super::identity::{Level, is_server_owned};
 use super::shape::{self, Shape};
+use crate::base::map::HashMap;
 use crate::base::pointer::Pointer;
 use crate::schema::{Node, meaning};
 
@@ -104,14 +103,15 @@ impl Combine<'_> {
             let equal = meaning::equal(node, &Value::from(live), &Value::from(declared));
             return Ok((!equal).then(|| Value::from(declared)));
         };
-        let mut of_right: HashMap<&Element, usize> = HashMap::with_capacity(right.len());
+        let mut of_right: HashMap<&Element, usize> = HashMap::with_capacity_and_hasher(right.len(), Default::default());
         for (index, element) in right.iter().enumerate() {
             if of_right.insert(element, index).is_some() {
                 return Err(MergeError::RepeatedEntry { path: Pointer::root().index(index) });
             }
         }
         // Of an entry that is there twice none is merged with: the declared one takes the place of both.
-        let mut of_left: HashMap<&Element, Option<usize>> = HashMap::with_capacity(left.len());
+        let mut of_left: HashMap<&Element, Option<usize>> =
+            HashMap::with_capacity_and_hasher(left.len(), Default::default());
         for (index, element) in left.iter().enumerate() {
             of_left.entry(element).and_modify(|at| *at = None).or_insert(Some(index));
         }

@@ -1,7 +1,6 @@
 //! The fields that an object declares, worked out when they are first asked for.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -13,6 +12,7 @@ use serde_json::value::RawValue;
 
 use super::fieldset::FieldSet;
 use crate::base::json;
+use crate::base::map::HashMap;
 use crate::schema::KindSchema;
 
 /// Sets that each thread has at hand while it reads many.

@@ -1,11 +1,11 @@
 //! Sets of fields: which places of an object somebody declared or holds.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
 use super::element::Element;
+use crate::base::map::HashMap;
 use crate::base::pointer::Pointer;
 use crate::schema::Node;
 
@@ -243,7 +243,7 @@ impl<'v> Places<'v> {
             Value::Object(_) if !keys.is_empty() => Element::of_item(&keys, super::shape::unknown(), entry),
             other => Element::of_scalar(other),
         };
-        let mut exact = HashMap::with_capacity(list.len());
+        let mut exact = HashMap::with_capacity_and_hasher(list.len(), Default::default());
         for (index, entry) in list.iter().enumerate() {
             if let Some(element) = step(entry) {
                 exact.entry(element).or_insert(index);

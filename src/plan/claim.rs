@@ -168,11 +168,11 @@ impl Beside<'_, '_> {
                 let hint = format!("remove it from one of the two; removed from {name}, it is transferred");
                 return Err(Box::new(refused(text, hint).also(theirs.at())));
             }
-            other.inventory.rows.get(checked.id()).filter(is_this).ok_or_else(rowless)?;
+            other.inventory.row(checked.id()).filter(is_this).ok_or_else(rowless)?;
             return Ok(Claim::Transfer(Giver::Planned(giver)));
         }
         let outside = self.observed.outside.iter().position(|other| other.record.id == record.id);
-        let row = outside.and_then(|at| self.observed.outside[at].inventory.rows.get(checked.id()));
+        let row = outside.and_then(|at| self.observed.outside[at].inventory.row(checked.id()));
         let (Some(at), Some(row)) = (outside, row.filter(is_this)) else { return Err(rowless()) };
         let gives = row.permissions.release_to.as_ref() == Some(us);
         if gives && self.takes_from(checked, name) {
@@ -203,6 +203,6 @@ fn place(row: &Row) -> At {
 impl OutsideSource {
     /// What it has of a resource.
     pub(super) fn row(&self, id: &ResourceId) -> Option<&Row> {
-        self.inventory.rows.get(id)
+        self.inventory.row(id)
     }
 }

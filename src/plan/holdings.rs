@@ -1,9 +1,10 @@
 //! What deletes would take along: contents of Namespaces and definitions, and dependents whose every owner goes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::kinds;
 use crate::base::ids::ObjectUid;
+use crate::base::map::{HashMap, HashSet};
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::target::Head;
 
@@ -22,9 +23,9 @@ impl<'a> Holdings<'a> {
         all.sort_by(|a, b| a.id.cmp(&b.id));
         all.dedup_by(|a, b| a.id == b.id);
         let mut holdings = Self {
-            by_namespace: HashMap::new(),
-            by_kind: HashMap::new(),
-            by_owner: HashMap::new(),
+            by_namespace: HashMap::default(),
+            by_kind: HashMap::default(),
+            by_owner: HashMap::default(),
             uids: all.iter().map(|h| &h.uid).collect(),
         };
         for head in all {

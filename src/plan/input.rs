@@ -1,10 +1,12 @@
 //! What planning is a function of: the checked manifests, what the target showed, and the permissions given.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::document::{Allowances, Purpose, TargetEntry};
 use crate::admission::CheckedSet;
 use crate::base::ids::{CommitId, Digest, SourceId, SourceName};
+use crate::base::map::{HashMap, HashSet};
 use crate::base::resource::{BadResourceId, ResourceId};
 use crate::inventory::{Binding, Emergency, Inventory, Released, SourceRecord};
 use crate::source::spec::SourceSpec;
@@ -70,7 +72,7 @@ pub struct OutsideSource {
     /// What the target knows of it.
     pub record: SourceRecord,
     /// What it owns.
-    pub inventory: Inventory,
+    pub inventory: Arc<Inventory>,
     /// What others wrote to its objects while it was paused.
     pub emergencies: BTreeMap<ResourceId, Emergency>,
 }

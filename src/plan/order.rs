@@ -1,10 +1,11 @@
 //! The order of a plan: waves, then what depends on what, then kinds, then names. Deletes last, in reverse.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap};
 
 use super::document::Undo;
 use super::kinds;
+use crate::base::map::HashMap;
 use crate::base::resource::ResourceId;
 
 /// What ordering needs to know of one write.

@@ -35,7 +35,7 @@ impl<'a> Beside<'a, '_> {
         let mut taken = TakenBack::default();
         for id in &ids {
             let Some(head) = self.observed.heads.get(*id) else { continue };
-            let row = input.inventory.rows.get(*id);
+            let row = input.inventory.row(id);
             let marked = Marked::of(head, &input.id, &self.observed.known);
             match (marked.mark(), Uid::of(row, head)) {
                 (Mark::Ours, Uid::Equal) => {}

@@ -1,6 +1,6 @@
 //! What becomes of everything that a plan's Sources own and no longer declare.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::change::{Boxed, Change, Giver, Intent, RowChange, Unchanged};
@@ -13,6 +13,7 @@ use super::prune::{self, PruneRules, Removal};
 use super::{order, scope, undo};
 use crate::base::fault::{Fault, RuleId};
 use crate::base::ids::{Digest, ObjectUid};
+use crate::base::map::{HashMap, HashSet};
 use crate::base::pointer::Pointer;
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::base::sensitive;
@@ -86,7 +87,7 @@ pub(super) fn removals<'a>(beside: Beside<'a, '_>) -> Removals<'a> {
     let planned: HashSet<&ResourceId> = if several {
         beside.changes.iter().map(|c| &c.entry.id).chain(beside.unchanged.iter().map(|u| &u.entry.id)).collect()
     } else {
-        HashSet::new()
+        HashSet::default()
     };
     let (mut all, mut ended, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     for (source, input) in inputs.iter().enumerate() {
@@ -146,7 +147,7 @@ pub(super) fn removals<'a>(beside: Beside<'a, '_>) -> Removals<'a> {
 
 /// Of several Sources with a row for one object at most one can own it: its row is the Change, and the others' end.
 fn end_second_rows(all: &mut Vec<One<'_>>) -> Vec<EndedRow> {
-    let mut first: HashMap<&ResourceId, usize> = HashMap::new();
+    let mut first: HashMap<&ResourceId, usize> = HashMap::default();
     for (at, one) in all.iter().enumerate() {
         let place = first.entry(&one.row.id).or_insert(at);
         if end(one.source, one.row, &one.removal).is_none() {
@@ -222,7 +223,7 @@ fn hold_back<'a>(all: &mut [One<'a>], beside: Beside<'a, '_>) {
     };
     loop {
         let deleted: BTreeSet<ResourceId> = order.iter().map(|at| all[*at].row.id.clone()).collect();
-        let mut gone: HashSet<&ObjectUid> = HashSet::new();
+        let mut gone: HashSet<&ObjectUid> = HashSet::default();
         let before = order.len();
         order.retain(|at| {
             let one = &mut all[*at];

@@ -29,7 +29,7 @@ fn changes_row(change: &Change<'_>, input: &SourceInput<'_>) -> bool {
         RowChange::Upsert(row) => {
             // Both give the object a new UID.
             let anew = matches!(change.intent, Intent::Create { .. } | Intent::Replace { .. });
-            anew || input.inventory.rows.get(&row.id).is_none_or(|old| !old.says_the_same(row))
+            anew || input.inventory.row(&row.id).is_none_or(|old| !old.says_the_same(row))
         }
     }
 }

@@ -51,7 +51,7 @@ impl<'a> Beside<'a, '_> {
     /// Plans one resource that `inputs[source]` declares, with what people should know of it though it stays unchanged.
     pub(crate) fn consider(&self, source: usize, checked: &'a Checked) -> (Considered<'a>, Vec<Warning>) {
         let input = &self.inputs[source];
-        let row = input.inventory.rows.get(checked.id());
+        let row = input.inventory.row(checked.id());
         if let Some(to) = given_away(self.inputs, self.observed, source, checked) {
             let text = format!("Source {to} has it, as holdfast.dev/release-to says: this manifest counts for nothing");
             let warning = Warning::new(RELEASED_TO, text).at(checked.at()).id(checked.id().clone());
@@ -132,7 +132,7 @@ impl<'a> Beside<'a, '_> {
     /// An object that was deleted while the Source was paused: it stays so.
     fn deleted(&self, source: usize, checked: &Checked) -> Option<(Considered<'a>, Vec<Warning>)> {
         let written = self.inputs[source].emergencies.get(checked.id())?.deleted.as_ref()?;
-        let row = self.inputs[source].inventory.rows.get(checked.id()).filter(|_| !checked.wants().use_)?;
+        let row = self.inputs[source].inventory.row(checked.id()).filter(|_| !checked.wants().use_)?;
         let unchanged = self.unchanged(source, checked, &row.uid, row.seen.clone(), None);
         Some((unchanged, vec![emergency::deleted(checked, written)]))
     }
@@ -194,7 +194,7 @@ impl<'a> Beside<'a, '_> {
         let (before, emergencies) = match claim {
             Claim::Transfer(Giver::Planned(giver)) => {
                 let giver = &self.inputs[giver];
-                (giver.inventory.rows.get(checked.id()), &giver.emergencies)
+                (giver.inventory.row(checked.id()), &giver.emergencies)
             }
             Claim::Transfer(Giver::Outside(giver)) => {
                 let giver = &self.observed.outside[giver];
@@ -484,9 +484,9 @@ pub(super) fn masked(value: &Value, at: &Pointer, hidden: &[Pointer]) -> Value {
 }
 
 /// Whether the body of a live resource has to be read to plan it.
-pub fn needs_body<S: std::hash::BuildHasher>(
+pub fn needs_body(
     id: &crate::base::resource::ResourceId,
-    heads: &std::collections::HashMap<crate::base::resource::ResourceId, Head, S>,
+    heads: &crate::base::map::HashMap<crate::base::resource::ResourceId, Head>,
     inputs: &[SourceInput<'_>],
 ) -> bool {
     let Some(head) = heads.get(id) else { return false };
@@ -496,7 +496,7 @@ pub fn needs_body<S: std::hash::BuildHasher>(
         return true;
     }
     declared.any(|(input, checked)| {
-        !checked.wants().use_ && !input.inventory.rows.get(id).is_some_and(|row| untouched(row, head, checked, input))
+        !checked.wants().use_ && !input.inventory.row(id).is_some_and(|row| untouched(row, head, checked, input))
     })
 }
 

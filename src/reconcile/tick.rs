@@ -544,10 +544,8 @@ fn facts(
 
 /// Whether all that a plan would change is what others did to objects that these Sources own.
 fn is_drift(plan: &PlanDocument, sources: &[SourceId], reader: &dyn Reader) -> Result<bool, TargetError> {
-    let mut owned = std::collections::BTreeSet::new();
-    for id in sources {
-        owned.extend(reader.inventory(id)?.rows.into_keys());
-    }
+    let owned: Vec<_> = sources.iter().map(|id| reader.inventory(id)).collect::<Result<_, _>>()?;
+    let is_owned = |id| owned.iter().any(|inventory| inventory.rows.contains_key(id));
     let mut pending = plan.changes.iter().filter(|change| change.action.is_pending());
-    Ok(pending.all(|change| matches!(change.action, Action::Create | Action::Update) && owned.contains(&change.id)))
+    Ok(pending.all(|change| matches!(change.action, Action::Create | Action::Update) && is_owned(&change.id)))
 }

@@ -1,6 +1,6 @@
 //! The traits that an adapter implements.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,6 +10,7 @@ use super::error::TargetError;
 use super::write::{Asked, Batch, Interrupted, Recovered, Staged, Verdict, Written};
 use crate::base::clock::Moment;
 use crate::base::ids::{ObjectUid, PlanId, SourceId, TargetIdentity};
+use crate::base::map::HashMap;
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::inventory::{BadMark, Controls, Inventory, LogLine, LoopRecord, OwnerMark, Released, SourceRecord};
 use crate::source::spec::ServiceAccount;
@@ -146,7 +147,7 @@ pub trait Reader {
     /// Every Source that the target knows, removed ones too, sorted by ID.
     fn sources(&self) -> Result<Vec<SourceRecord>, TargetError>;
     /// What a Source owns; empty with serial 0 if it was never applied.
-    fn inventory(&self, source: &SourceId) -> Result<Inventory, TargetError>;
+    fn inventory(&self, source: &SourceId) -> Result<Arc<Inventory>, TargetError>;
     /// Rows of a Source that were released, newest first, with the reason.
     fn released(&self, source: &SourceId) -> Result<Vec<Released>, TargetError>;
     /// What people told the target about a Source; nothing if nobody did, also of one that was never applied.

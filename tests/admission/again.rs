@@ -1,8 +1,9 @@
 //! A commit that is judged beside the one before gets the verdict that judging all of it would give.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use holdfast::admission::{self, Checked, CheckedSet};
+use holdfast::base::map::HashSet;
 use holdfast::base::path::RepoPath;
 use holdfast::manifest::Limits;
 use holdfast::source::config::read_config;

@@ -353,10 +353,10 @@ fn released_rows_stay_readable(on: &dyn Fixture) {
     shop.apply(on.target(), &[config("a", "1")]).unwrap();
     let writer = on.target().writer(&[], WAIT).unwrap();
     let mut batch = shop.batch(writer.reader());
-    let row = writer.reader().inventory(&shop.source).unwrap().rows.remove(&id("ConfigMap/shop/a")).unwrap();
+    let row = writer.reader().inventory(&shop.source).unwrap().rows[&id("ConfigMap/shop/a")].clone();
     let released = Released {
-        id: row.id,
-        uid: row.uid,
+        id: row.id.clone(),
+        uid: row.uid.clone(),
         reason: "made again by hand".into(),
         apply: batch.apply.clone(),
         at: batch.at,

@@ -281,7 +281,8 @@ fn is_proven(world: &World, plan: &PlanDocument, at: usize) -> bool {
     let source = world.sources.iter().find(|s| s.spec.name == change.source).unwrap();
     let Some(object) = world.target.objects.get(&change.id) else { return false };
     let mark = object["metadata"]["annotations"][OWNER_ANNOTATION].as_str().unwrap_or_default();
-    let row = world.target.inventory(&source.id()).unwrap().rows.remove(&change.id);
+    let inventory = world.target.inventory(&source.id()).unwrap();
+    let row = inventory.row(&change.id);
     let mut words = mark.split(' ');
     words.next() == Some(source.id().as_str())
         && words.next() == Some(change.id.to_string().as_str())

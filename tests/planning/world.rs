@@ -1,11 +1,13 @@
 //! Sources, a target in memory, and plans of the one against the other, through the public API.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use holdfast::admission::{self, CheckedSet};
 use holdfast::apply::observe;
 use holdfast::base::ids::{ApplyId, CommitId, Digest, PlanId, SourceId, SourceName};
+use holdfast::base::map::HashSet;
 use holdfast::base::path::RepoPath;
 use holdfast::base::resource::{GroupKind, ResourceId};
 use holdfast::inventory::{Binding, Inventory, OwnerMark, Permissions, Released, Row, SourceRecord, seen_digest};
@@ -191,7 +193,8 @@ impl World {
         let reader: &dyn Reader = &self.target;
         let known = reader.sources().unwrap();
         let sets: Vec<CheckedSet> = self.sources.iter().map(|s| s.check(reader)).collect();
-        let inventories: Vec<Inventory> = self.sources.iter().map(|s| reader.inventory(&s.id()).unwrap()).collect();
+        let inventories: Vec<Arc<Inventory>> =
+            self.sources.iter().map(|s| reader.inventory(&s.id()).unwrap()).collect();
         let inputs: Vec<SourceInput<'_>> = self
             .sources
             .iter()
@@ -313,7 +316,7 @@ impl World {
         left: &[(ResourceId, Vec<holdfast::base::pointer::Pointer>)],
     ) {
         let before = self.target.inventory(&source.id()).unwrap();
-        let mut after = before.clone();
+        let mut after = Inventory::clone(&before);
         // What it gives away is declared and stands in no list.
         let listed = |id: &ResourceId| {
             let changes = plan.changes.iter().map(|c| (&c.id, &c.source));
@@ -377,9 +380,10 @@ impl World {
                 // What stays as it is keeps its row but for where it stands.
                 Some(old) if !written => {
                     let Row { file, line, wave, declared, permissions, .. } = row;
-                    after.rows.insert(id.clone(), Row { file, line, wave, declared, permissions, ..old.clone() });
+                    let row = Row { file, line, wave, declared, permissions, ..Row::clone(old) };
+                    after.rows.insert(id.clone(), Arc::new(row));
                 }
-                _ => drop(after.rows.insert(id.clone(), row)),
+                _ => drop(after.rows.insert(id.clone(), Arc::new(row))),
             }
         }
         if after.rows != before.rows {

@@ -1,10 +1,12 @@
 //! A strict reference model of a target: plain maps, and what planning may read of them.
 #![allow(dead_code)]
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use holdfast::base::clock::Moment;
 use holdfast::base::ids::{Manager, ObjectUid, PlanId, SourceId, TargetIdentity};
+use holdfast::base::map::HashMap;
 use holdfast::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use holdfast::inventory::{Controls, Inventory, LoopRecord, OWNER_ANNOTATION, OwnerMark, Released, SourceRecord};
 use holdfast::merge;
@@ -198,8 +200,8 @@ impl Reader for Model {
     fn sources(&self) -> Result<Vec<SourceRecord>, TargetError> {
         Ok(self.sources.values().cloned().collect())
     }
-    fn inventory(&self, source: &SourceId) -> Result<Inventory, TargetError> {
-        Ok(self.inventories.get(source).cloned().unwrap_or_else(|| Inventory::empty(source.clone())))
+    fn inventory(&self, source: &SourceId) -> Result<Arc<Inventory>, TargetError> {
+        Ok(self.inventories.get(source).cloned().unwrap_or_else(|| Inventory::empty(source.clone())).into())
     }
     fn released(&self, source: &SourceId) -> Result<Vec<Released>, TargetError> {
         Ok(self.released.iter().filter(|(by, _)| by == source).map(|(_, released)| released.clone()).collect())

@@ -2,13 +2,13 @@
 //!
 //! **Invariant:** where it gives an answer, it is the one that judging all would give.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::{CheckedSet, Judge, Outcome, Patterns, name_resources, sort_warnings};
 use crate::admission::kinds::Kinds;
+use crate::base::map::HashSet;
 use crate::base::path::RepoPath;
 use crate::manifest::{Limits, ManifestSet};
 use crate::source::spec::SourceSpec;

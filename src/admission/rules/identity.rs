@@ -1,9 +1,9 @@
 //! One resource once, over all files and API versions.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use crate::base::fault::{At, Fault, RuleId};
+use crate::base::map::HashMap;
 use crate::base::resource::ResourceId;
 
 /// A resource that is declared twice.
@@ -15,7 +15,7 @@ pub(in crate::admission) fn judge<'a, D: Copy>(
     declared: impl Iterator<Item = (&'a ResourceId, D)>,
     place: impl Fn(D) -> At,
 ) -> Vec<Fault> {
-    let mut first: HashMap<&ResourceId, D> = HashMap::new();
+    let mut first: HashMap<&ResourceId, D> = HashMap::default();
     let mut faults = Vec::new();
     for (id, one) in declared {
         let earlier = match first.entry(id) {

@@ -1,6 +1,6 @@
 //! `holdfast object`: the embedded control plane by hand, as somebody outside would.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::base::columns::Columns;
 use crate::base::fault::Fault;
 use crate::base::ids::SourceId;
+use crate::base::map::HashMap;
 use crate::base::path::RepoPath;
 use crate::base::pointer::Pointer;
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
@@ -53,12 +54,13 @@ impl<'s> Hidden<'s> {
     fn new<'l>(session: &'s Session, shown: impl IntoIterator<Item = &'l Live>) -> Result<Self, TargetError> {
         let marks = shown.into_iter().filter_map(|live| live.head.mark.as_ref().ok()?.as_ref());
         let owners: BTreeSet<&SourceId> = marks.map(|mark| &mark.source).collect();
-        let mut rows = HashMap::new();
+        let mut rows = HashMap::default();
         if !owners.is_empty() {
             let reader = session.target().reader()?;
             for owner in owners {
-                let named = reader.inventory(owner)?.rows.into_iter().filter(|(_, row)| !row.sensitive.is_empty());
-                rows.extend(named.map(|(id, row)| (id, row.sensitive)));
+                let inventory = reader.inventory(owner)?;
+                let named = inventory.rows.iter().filter(|(_, row)| !row.sensitive.is_empty());
+                rows.extend(named.map(|(id, row)| (id.clone(), row.sensitive.clone())));
             }
         }
         Ok(Self { session, rows })

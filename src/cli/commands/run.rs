@@ -17,7 +17,7 @@ pub(crate) fn run(args: &RunArgs, global: &Global, env: &Env, output: &Output) -
     // The loop's threads may outlive it for as long as a dead git host holds them: what they use lives as long as the
     // process.
     let session: &'static Session =
-        Box::leak(Box::new(Session::open(global, &args.fetching, Access::Create, env, output)?));
+        Box::leak(Box::new(Session::open(global, &args.fetching, Access::Create, env, output)?.remembering()));
     session.may_run(env)?;
     let lines: &'static Lines = Box::leak(Box::new(Lines(output.clone())));
     let sources = session.chosen(&args.sources)?;

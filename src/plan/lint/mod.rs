@@ -7,11 +7,12 @@ mod prune;
 mod secrets;
 mod writes;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Action, ChangeEntry, FORMAT_VERSION, PlanDocument, Purpose};
 use super::input::{Observed, OtherSource, SourceInput};
 use crate::admission::Checked;
+use crate::base::map::{HashMap, HashSet};
 use crate::base::resource::ResourceId;
 use crate::inventory::SourceRecord;
 use crate::target::Head;
@@ -78,7 +79,7 @@ impl<'a> Beside<'a> {
 
     /// Whether name, UID and mark agree that an object is a Source's.
     fn is_proven(&self, id: &ResourceId, input: &SourceInput<'_>) -> bool {
-        let (Some(head), Some(row)) = (self.head(id), input.inventory.rows.get(id)) else { return false };
+        let (Some(head), Some(row)) = (self.head(id), input.inventory.row(id)) else { return false };
         let marked = matches!(&head.mark, Ok(Some(mark)) if mark.source == input.id && mark.resource == *id);
         marked && head.uid == row.uid && row.id == *id && head.id == *id
     }
@@ -153,7 +154,7 @@ fn is_of_these_sources(beside: &Beside<'_>, broken: &mut Vec<String>) {
 }
 
 fn each_resource_once(plan: &PlanDocument, broken: &mut Vec<String>) {
-    let mut seen = HashSet::with_capacity(plan.changes.len() + plan.unchanged.len());
+    let mut seen = HashSet::with_capacity_and_hasher(plan.changes.len() + plan.unchanged.len(), Default::default());
     for id in plan.changes.iter().map(|c| &c.id).chain(plan.unchanged.iter().map(|u| &u.id)) {
         if !seen.insert(id) {
             broken.push(format!("{id} stands in the plan twice"));

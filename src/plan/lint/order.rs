@@ -1,8 +1,7 @@
 //! What comes before what.
 
-use std::collections::HashMap;
-
 use super::Beside;
+use crate::base::map::HashMap;
 use crate::base::resource::ResourceId;
 use crate::plan::document::{Action, ChangeEntry};
 use crate::plan::input::SourceInput;
@@ -25,8 +24,8 @@ pub(super) fn stages(beside: &Beside<'_>, broken: &mut Vec<String>) {
 
 /// A Namespace comes before its contents and a definition before its objects, and they are deleted after them.
 pub(super) fn containers_enclose_contents(beside: &Beside<'_>, broken: &mut Vec<String>) {
-    let mut namespaces: HashMap<&str, (usize, &ChangeEntry)> = HashMap::new();
-    let mut kinds: HashMap<(String, String), (usize, &ChangeEntry)> = HashMap::new();
+    let mut namespaces: HashMap<&str, (usize, &ChangeEntry)> = HashMap::default();
+    let mut kinds: HashMap<(String, String), (usize, &ChangeEntry)> = HashMap::default();
     for (at, change) in beside.plan.changes.iter().enumerate() {
         if change.id.is_namespace() {
             namespaces.insert(&change.id.name, (at, change));

@@ -39,8 +39,8 @@ pub(super) fn deletes_only_with_proof(
     if beside.allowed(id).is_some() {
         return;
     }
-    let permission = input.inventory.rows.get(id).map(|row| row.permissions.prune);
-    if input.inventory.rows.get(id).is_some_and(|row| row.permissions.release_to.is_some()) {
+    let permission = input.inventory.row(id).map(|row| row.permissions.prune);
+    if input.inventory.row(id).is_some_and(|row| row.permissions.release_to.is_some()) {
         say("its manifest released it to another Source");
     }
     if permission == Some(PrunePermission::Keep) {

@@ -183,7 +183,7 @@ fn givers<'a>(beside: &Beside<'a>, change: &ChangeEntry) -> Option<&'a Emergency
 
 /// Whether an object that is gone counts as it was.
 fn went(input: &SourceInput<'_>, entry: &UnchangedEntry) -> bool {
-    let Some(row) = input.inventory.rows.get(&entry.id).filter(|row| row.uid == entry.uid) else { return false };
+    let Some(row) = input.inventory.row(&entry.id).filter(|row| row.uid == entry.uid) else { return false };
     // A Job that its TTL removed is not run again.
     let ran = entry.id.is("batch", "Job") && row.declared == entry.declared;
     // What was deleted in an emergency stays so.

@@ -1,11 +1,11 @@
 //! The YAML of a configuration as a tree in which every node has its place.
 
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use libyaml_safer::{Event, EventData, Mark, Parser, ScalarStyle};
 
 use crate::base::fault::{At, Fault};
+use crate::base::map::HashMap;
 
 use super::super::rules;
 use super::cursor::Report;
@@ -87,7 +87,7 @@ pub(super) fn read(text: &str, report: &mut Report) -> Vec<Node> {
     let mut reader = Reader {
         parser,
         report,
-        anchors: HashMap::new(),
+        anchors: HashMap::default(),
         nodes: 0,
         end: end(text),
         last: Place { line: 1, column: 1 },

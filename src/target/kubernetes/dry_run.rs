@@ -1,7 +1,5 @@
 //! Asks the API server what it would say to each write: server-side apply as a dry run, fields strictly validated.
 
-use std::collections::{HashMap, HashSet};
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use futures_util::stream::{self, StreamExt};
@@ -13,6 +11,7 @@ use super::discovery::{Discovery, Served};
 use super::hooks::{self, Labels, Planned, Subject};
 use super::objects::{self, Depth};
 use super::request::{APPLY, Ask, Failed, MANAGER, METADATA, escaped};
+use crate::base::map::{HashMap, HashSet};
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::base::{sensitive, text};
 use crate::schema::crd::defined_kind;
@@ -53,7 +52,7 @@ struct Makes {
 
 impl Makes {
     fn of<'a>(writes: impl Iterator<Item = &'a Write>) -> Self {
-        let (mut namespaces, mut kinds) = (HashSet::new(), HashSet::new());
+        let (mut namespaces, mut kinds) = (HashSet::default(), HashSet::default());
         for write in writes {
             let id = write.id();
             if id.is_namespace() && !matches!(write, Write::Apply { .. }) {
@@ -152,7 +151,7 @@ impl Beside<'_> {
             // Without the right to read them, the server's word is what there is.
             drop(objects::list(self.on, served, None, (Depth::Whole, None), |found| configurations.push(found)).await);
         }
-        let mut namespaces: HashMap<&str, Labels> = HashMap::new();
+        let mut namespaces: HashMap<&str, Labels> = HashMap::default();
         for (Asked { write, .. }, verdict) in writes.iter().zip(verdicts) {
             let Verdict::Deaf { webhooks } = verdict else { continue };
             let Some(served) = write.declared().and_then(|declared| served(self.discovery, declared)) else { continue };

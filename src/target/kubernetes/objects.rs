@@ -1,6 +1,6 @@
 //! Reads objects: by name where few are asked for, by list where many are, a bounded number at a time.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde_json::Value;
@@ -9,6 +9,7 @@ use super::connection::Connection;
 use super::discovery::{Discovery, Served};
 use super::request::{Ask, Failed, JSON, METADATA, METADATA_LIST};
 use crate::base::ids::ObjectUid;
+use crate::base::map::{HashMap, HashSet};
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::inventory::OwnerMark;
 use crate::source::spec::ServiceAccount;

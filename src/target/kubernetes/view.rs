@@ -1,7 +1,7 @@
 //! The port's Reader on a cluster. There is no moment that all reads share: each says what was so when it was read.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
@@ -12,6 +12,7 @@ use super::outside;
 use super::request::{Ask, JSON, escaped};
 use super::state::{self, Blob, Entry, Kind, Store};
 use crate::base::ids::{PlanId, SourceId, TargetIdentity};
+use crate::base::map::{HashMap, HashSet};
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::inventory::{Controls, Inventory, LogLine, LoopRecord, Released, Row, SourceRecord};
 use crate::schema::crd::defined_kind;
@@ -56,7 +57,7 @@ impl<'c> View<'c> {
 
     fn read(&self, ids: &[&ResourceId], depth: Depth) -> Result<HashMap<ResourceId, Value>, TargetError> {
         if ids.is_empty() {
-            return Ok(HashMap::new());
+            return Ok(HashMap::default());
         }
         let manner = lock(&self.manner).clone();
         let owned = lock(&self.owned).clone();
@@ -120,15 +121,15 @@ impl Reader for View<'_> {
         Ok(self.sources_heads()?.into_iter().map(|head| head.record).collect())
     }
 
-    fn inventory(&self, source: &SourceId) -> Result<Inventory, TargetError> {
+    fn inventory(&self, source: &SourceId) -> Result<Arc<Inventory>, TargetError> {
         let heads = self.sources_heads()?;
         let Some(head) = heads.iter().find(|head| head.record.id == *source) else {
-            return Ok(Inventory::empty(source.clone()));
+            return Ok(Arc::new(Inventory::empty(source.clone())));
         };
         let rows = self.on.wait(rows(self.on, head))?;
         lock(&self.owned).extend(rows.iter().map(|row| row.id.clone()));
-        let rows = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
-        Ok(Inventory { source: source.clone(), serial: head.record.serial, rows })
+        let rows = rows.into_iter().map(|row| (row.id.clone(), Arc::new(row))).collect();
+        Ok(Arc::new(Inventory { source: source.clone(), serial: head.record.serial, rows }))
     }
 
     fn released(&self, source: &SourceId) -> Result<Vec<Released>, TargetError> {

@@ -1,9 +1,10 @@
 //! What goes along with a delete: the contents of a Namespace, the instances of a definition, and what only they own.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use super::object::OwnerRef;
 use super::view::{View, namespace};
+use crate::base::map::HashSet;
 use crate::base::resource::ResourceId;
 use crate::schema::crd::defined_kind;
 use crate::target::{Contents, Head, TargetError};

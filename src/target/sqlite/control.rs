@@ -102,7 +102,7 @@ fn swap<T: Serialize + DeserializeOwned + Default + PartialEq>(
         }
         None => {
             failpoint::hit(failpoint::BEFORE_COMMIT);
-            let View { conn, name } = view;
+            let View { conn, name, .. } = view;
             writer::commit(&conn).map_err(|e| name.writing(e))?;
         }
     }

@@ -15,6 +15,7 @@ mod open;
 mod prepare;
 mod reader;
 mod records;
+mod remembered;
 mod store;
 mod strict;
 mod view;
@@ -22,12 +23,14 @@ mod work;
 mod writer;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use self::failure::Name;
 use self::open::Purpose;
+use self::remembered::Remembered;
 use self::view::View;
 use self::work::Work;
 use self::writer::Transaction;
@@ -70,6 +73,7 @@ pub struct Embedded {
     name: Name,
     access: Access,
     wait: Duration,
+    remembered: Option<Arc<Remembered>>,
 }
 
 impl Embedded {
@@ -79,7 +83,12 @@ impl Embedded {
     /// If it isn't there, is damaged or none of ours, or is of a newer format. What is there is never written over.
     pub fn open(path: &Path, options: Options) -> Result<Self, TargetError> {
         let shown = text::escape(&path.to_string_lossy()).into_owned();
-        let target = Self { name: Name { shown, path: path.to_owned() }, access: options.access, wait: options.wait };
+        let target = Self {
+            name: Name { shown, path: path.to_owned() },
+            access: options.access,
+            wait: options.wait,
+            remembered: None,
+        };
         if !open::is_there(&target.name)? && options.access == Access::Create {
             open::make(&target.name, options.now)?;
         }
@@ -91,6 +100,13 @@ impl Embedded {
         Ok(target)
     }
 
+    /// Keeps the inventories that it reads in memory, for whoever reads them again and again: rows that stand as they were
+    /// aren't parsed anew.
+    #[must_use]
+    pub fn remembering(self) -> Self {
+        Self { remembered: Some(Arc::default()), ..self }
+    }
+
     /// The hand of somebody outside, under a name for the operation log and the field owners.
     pub fn hand(&self, actor: &str) -> Hand<'_> {
         Hand { target: self, actor: actor.to_owned(), claimed: false, wait: self.wait }
@@ -100,7 +116,7 @@ impl Embedded {
         let conn = open::connect(&self.name, Purpose::Read, self.wait)?;
         let begun = conn.execute_batch("BEGIN; SELECT revision FROM meta");
         begun.map_err(|e| self.name.reading(e))?;
-        Ok(View { conn, name: self.name.clone() })
+        Ok(View { conn, name: self.name.clone(), remembered: self.remembered.clone() })
     }
 
     /// Takes the write lock.
@@ -110,7 +126,7 @@ impl Embedded {
         }
         let conn = open::connect(&self.name, Purpose::Write, wait)?;
         match conn.execute_batch("BEGIN IMMEDIATE") {
-            Ok(()) => Ok(View { conn, name: self.name.clone() }),
+            Ok(()) => Ok(View { conn, name: self.name.clone(), remembered: None }),
             Err(error) if failure::is_busy(&error) => Err(self.name.locked(Some(wait))),
             Err(error) => Err(self.name.writing(error)),
         }

@@ -1,11 +1,12 @@
 //! The port's Reader on a view.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::view::View;
 use crate::base::ids::{PlanId, SourceId, TargetIdentity};
+use crate::base::map::HashMap;
 use crate::base::resource::ResourceId;
 use crate::inventory::{Controls, Inventory, LoopRecord, Released, SourceRecord};
 use crate::target::{Contents, Definitions, Head, History, HistoryEntry, Live, LogLine, Reader, TargetError};
@@ -25,7 +26,7 @@ impl Reader for View {
         self.source_records()
     }
 
-    fn inventory(&self, source: &SourceId) -> Result<Inventory, TargetError> {
+    fn inventory(&self, source: &SourceId) -> Result<Arc<Inventory>, TargetError> {
         self.source_inventory(source)
     }
 

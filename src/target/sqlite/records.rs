@@ -1,15 +1,14 @@
 //! Sources, their inventory rows, and rows that were let go.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use rayon::prelude::*;
 use rusqlite::{OptionalExtension as _, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::remembered::Reading;
 use super::view::View;
 use crate::base::ids::{ObjectUid, SourceId};
-use crate::base::resource::ResourceId;
 use crate::inventory::{Inventory, Released, Row, SourceRecord};
 use crate::target::TargetError;
 
@@ -51,22 +50,21 @@ impl View {
         found.map(|(key, text)| Ok((key, self.read("a Source's record", &text)?))).transpose()
     }
 
-    /// What a Source owns. Rows are parsed on all cores.
-    pub(super) fn source_inventory(&self, id: &SourceId) -> Result<Inventory, TargetError> {
-        let Some((key, record)) = self.source_record(id)? else { return Ok(Inventory::empty(id.clone())) };
-        let ask = "SELECT row FROM inventory WHERE key >= ?1 AND key < ?2";
-        let mut statement = self.conn.prepare_cached(ask).map_err(|e| self.name.reading(e))?;
-        let texts: Vec<String> = statement
-            .query_map([row_key(key, 0), row_key(key + 1, 0)], |row| row.get(0))
-            .and_then(Iterator::collect)
-            .map_err(|e| self.name.reading(e))?;
-        let rows: Vec<Row> = texts
-            .into_par_iter()
-            .map(|text| crate::base::json::read(text.as_bytes()).ok())
-            .collect::<Option<_>>()
-            .ok_or_else(|| self.name.damaged("an inventory row can't be read"))?;
-        let rows: BTreeMap<ResourceId, Row> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
-        Ok(Inventory { source: id.clone(), serial: record.serial, rows })
+    /// What a Source owns.
+    pub(super) fn source_inventory(&self, id: &SourceId) -> Result<Arc<Inventory>, TargetError> {
+        let sql = |e| self.name.reading(e);
+        let Some((key, record)) = self.source_record(id)? else { return Ok(Arc::new(Inventory::empty(id.clone()))) };
+        let known = self.remembered.as_ref().and_then(|remembered| remembered.of(id));
+        let mut reading = Reading::beside(known.as_deref());
+        let ask = "SELECT key, row FROM inventory WHERE key >= ?1 AND key < ?2 ORDER BY key";
+        let mut statement = self.conn.prepare_cached(ask).map_err(sql)?;
+        let mut rows = statement.query([row_key(key, 0), row_key(key + 1, 0)]).map_err(sql)?;
+        while let Some(row) = rows.next().map_err(sql)? {
+            let text = row.get_ref(1).and_then(|text| text.as_str().map_err(Into::into)).map_err(sql)?;
+            reading.take(row.get(0).map_err(sql)?, text);
+        }
+        let inventory = reading.finish(id, record.serial, self.remembered.as_deref());
+        inventory.ok_or_else(|| self.name.damaged("an inventory row can't be read"))
     }
 
     /// What a Source let go, newest first.

@@ -1,6 +1,6 @@
 //! What a connection's open transaction sees.
 
-use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow, params};
@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use super::failure::Name;
 use super::object;
+use super::remembered::Remembered;
+use crate::base::map::{HashMap, HashSet};
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::schema::Catalog;
 use crate::schema::crd::Crd;
@@ -20,6 +22,7 @@ const CRD: (&str, &str) = ("apiextensions.k8s.io", "CustomResourceDefinition");
 pub(super) struct View {
     pub(super) conn: Connection,
     pub(super) name: Name,
+    pub(super) remembered: Option<Arc<Remembered>>,
 }
 
 /// What identities are read from, in this order.
@@ -118,7 +121,7 @@ impl View {
 
     /// The identities of those that exist.
     pub(super) fn find_heads(&self, ids: &[&ResourceId]) -> Result<HashMap<ResourceId, Head>, TargetError> {
-        let mut found = HashMap::with_capacity(ids.len());
+        let mut found = HashMap::with_capacity_and_hasher(ids.len(), Default::default());
         self.each((HEAD, "resource r", PRESENT), ids, |row| {
             let head = self.head(row)?;
             found.insert(head.id.clone(), head);
@@ -129,7 +132,7 @@ impl View {
 
     /// The keys of those that were there once and aren't now.
     pub(super) fn former(&self, ids: &[&ResourceId]) -> Result<HashMap<ResourceId, i64>, TargetError> {
-        let mut found = HashMap::new();
+        let mut found = HashMap::default();
         let columns = "r.grp, r.kind, r.namespace, r.name, r.key";
         self.each((columns, "resource r", "r.uid IS NULL"), ids, |row| {
             let read = || -> rusqlite::Result<(ResourceId, i64)> { Ok((resource(row)?, row.get(4)?)) };

@@ -1,7 +1,5 @@
 //! What can be worked out of a batch before the lock is taken: on all cores, on a snapshot.
 
-use std::collections::{HashMap, HashSet};
-
 use rayon::prelude::*;
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -9,6 +7,7 @@ use serde_json::Value;
 use super::prepare::{Context, Item, Ready};
 use super::strict;
 use super::view::View;
+use crate::base::map::{HashMap, HashSet};
 use crate::base::resource::ResourceId;
 use crate::inventory::{PruneWarrant, Row};
 use crate::schema::Catalog;
@@ -109,7 +108,7 @@ fn check(view: &View, batch: &Batch) -> Result<(), TargetError> {
         }
     }
     let ids: Vec<&ResourceId> = batch.writes.iter().map(Write::id).collect();
-    let mut seen = HashSet::with_capacity(ids.len());
+    let mut seen = HashSet::with_capacity_and_hasher(ids.len(), Default::default());
     if let Some(twice) = ids.iter().find(|id| !seen.insert(**id)) {
         return Err(moved(twice, "it is written twice in one apply"));
     }
@@ -169,7 +168,7 @@ fn catalog(view: &View, writes: &[Write]) -> Result<Catalog, TargetError> {
 /// Takes the inventory rows of what is written out of the batch, each with the place of its Source.
 fn rows(batch: &mut Batch, writes: &[Write]) -> Result<HashMap<ResourceId, (usize, Row)>, TargetError> {
     let ids: HashSet<&ResourceId> = writes.iter().map(Write::id).collect();
-    let mut rows = HashMap::with_capacity(ids.len());
+    let mut rows = HashMap::with_capacity_and_hasher(ids.len(), Default::default());
     for (place, commit) in batch.sources.iter_mut().enumerate() {
         for row in std::mem::take(&mut commit.upserts) {
             if !ids.contains(&row.id) {

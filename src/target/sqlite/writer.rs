@@ -1,6 +1,6 @@
 //! One apply in one transaction.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -14,6 +14,7 @@ use super::work::{Step, Work, moved};
 use crate::base::clock::Moment;
 use crate::base::failpoint;
 use crate::base::ids::{ObjectUid, SourceId};
+use crate::base::map::{HashMap, HashSet};
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::inventory::PruneWarrant;
 use crate::target::{
@@ -58,7 +59,7 @@ impl Writer for Transaction<'_> {
 
 /// Commits; when that was done. If SQLite can't say whether that took place, the file itself is asked for the log's entry.
 pub(super) fn finish(target: &Embedded, view: View, entry: &str, at: Moment) -> Result<Instant, TargetError> {
-    let View { conn, name } = view;
+    let View { conn, name, .. } = view;
     let error = match commit(&conn) {
         Ok(ended) => return Ok(ended),
         Err(error) => error,
@@ -117,7 +118,7 @@ impl<'v> Apply<'v> {
             sources: sources.collect::<Result<_, _>>()?,
             namespaces: namespaces.into_iter().map(|head| head.id.name).collect(),
             written: Vec::new(),
-            deleted: HashMap::new(),
+            deleted: HashMap::default(),
         })
     }
 

@@ -28,7 +28,7 @@ enum Cut {
 /// The `crash` action: each cut on a fresh target, brought there by the steps before.
 pub(super) fn perform(world: &mut World<'_>, course: &mut Course<'_>, step: &Crash, index: usize) -> Done {
     let whole = uncut(world, step)?;
-    let most = world.lab.most;
+    let most = u32::try_from(world.lab.most).unwrap_or(u32::MAX);
     let mut passed = 0;
     for name in failpoints::names(world.lab)? {
         for nth in 1..=failpoints::MOST_PASSINGS.min(most) {

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
@@ -52,7 +53,10 @@ pub struct Engine {
     folder: tempfile::TempDir,
     cache: PathBuf,
     ssh: Ssh,
+    /// As the loop has it.
     store: Embedded,
+    /// One that remembers nothing.
+    plain: Embedded,
     repositories: BTreeMap<Side, Repository>,
     /// Every commit, by its number.
     commits: Vec<CommitId>,
@@ -114,7 +118,7 @@ pub struct Applied {
 pub struct Dump {
     pub objects: BTreeMap<ResourceId, Live>,
     /// Every Source that the target knows, with what it owns.
-    pub sources: Vec<(SourceRecord, Inventory)>,
+    pub sources: Vec<(SourceRecord, Arc<Inventory>)>,
 }
 
 impl Engine {
@@ -133,7 +137,8 @@ impl Engine {
         std::fs::create_dir(folder.path().join("store")).unwrap();
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         std::fs::set_permissions(folder.path().join("store"), private).unwrap();
-        let store = Embedded::open(&path, Options { access: Access::Create, wait: WAIT, now: clock.now() }).unwrap();
+        let open = || Embedded::open(&path, Options { access: Access::Create, wait: WAIT, now: clock.now() }).unwrap();
+        let (store, plain) = (open().remembering(), open());
         let beside = rusqlite::Connection::open(&path).unwrap();
         beside.query_row("SELECT count(*) FROM meta", (), |_| Ok(())).unwrap();
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
@@ -144,6 +149,7 @@ impl Engine {
             ssh: Ssh::default(),
             folder,
             store,
+            plain,
             repositories,
             commits: Vec::new(),
             specs: BTreeMap::new(),
@@ -416,7 +422,7 @@ impl Engine {
     }
 
     fn read(&self) -> Dump {
-        let reader = self.store.reader().unwrap();
+        let reader = self.plain.reader().unwrap();
         let heads = reader.list(&Contents::Namespace("shop".to_owned())).unwrap();
         let objects = reader.objects(&heads.iter().map(|head| &head.id).collect::<Vec<_>>()).unwrap();
         let known = reader.sources().unwrap();

@@ -1,11 +1,12 @@
 //! What the objects of a namespace use of a quota.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::pods::{self, Defaults, plus};
 use super::scopes;
+use crate::base::map::HashSet;
 use crate::base::resource::ResourceId;
 use crate::schema::Catalog;
 use crate::schema::quantity::Quantity;

@@ -1,12 +1,13 @@
 //! What must hold before the first write, and the pre-images that the journal keeps.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::journal::{Act, Step, mark, uid, version};
 use super::writer::Session;
 use crate::base::ids::SourceId;
+use crate::base::map::{HashMap, HashSet};
 use crate::base::resource::{GroupKind, ResourceId};
 use crate::merge;
 use crate::schema::crd::defined_kind;
@@ -21,7 +22,7 @@ pub(super) fn moved(id: &ResourceId, reason: impl Into<String>) -> TargetError {
 impl Session<'_> {
     /// Reads everything that is to be written anew, compares it with what was planned, and makes the steps.
     pub(super) async fn check(&self, batch: &Batch) -> Result<Vec<Step>, TargetError> {
-        let mut seen = HashSet::with_capacity(batch.writes.len());
+        let mut seen = HashSet::with_capacity_and_hasher(batch.writes.len(), Default::default());
         if let Some(twice) = batch.writes.iter().map(Write::id).find(|id| !seen.insert(*id)) {
             return Err(moved(twice, "it is written twice in one apply"));
         }
@@ -137,7 +138,7 @@ impl Session<'_> {
             return Ok(());
         }
         let ours: HashSet<&ResourceId> = deletes.iter().map(|(warrant, _)| warrant.id()).collect();
-        let mut cache: HashMap<String, Vec<Head>> = HashMap::new();
+        let mut cache: HashMap<String, Vec<Head>> = HashMap::default();
         for (warrant, cascade) in &deletes {
             let along = self.along(warrant.id(), warrant.uid().as_str(), &mut cache).await?;
             let said: HashSet<&ResourceId> = cascade.iter().collect();
@@ -159,7 +160,7 @@ impl Session<'_> {
         uid: &str,
         cache: &mut HashMap<String, Vec<Head>>,
     ) -> Result<BTreeSet<ResourceId>, TargetError> {
-        let mut gone: HashSet<String> = HashSet::from([uid.to_owned()]);
+        let mut gone: HashSet<String> = std::iter::once(uid.to_owned()).collect();
         let mut along: Along = Along::new();
         let mut spaces: BTreeSet<String> = id.namespace.iter().cloned().collect();
         if id.is_namespace() {
@@ -205,7 +206,7 @@ impl Session<'_> {
     }
 
     async fn defined_kind(&self, id: &ResourceId) -> Result<Option<GroupKind>, TargetError> {
-        let found = objects::read(self.on, &[id], Depth::Whole, &Manner::default(), &HashSet::new()).await?;
+        let found = objects::read(self.on, &[id], Depth::Whole, &Manner::default(), &HashSet::default()).await?;
         Ok(found.get(id).and_then(defined_kind))
     }
 }

@@ -1,6 +1,6 @@
 //! What an interrupted apply left: before its commit point it is undone, after it gone forward with.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
@@ -15,6 +15,7 @@ use super::sound::unsound;
 use super::writer::{Session, catalog, give_back, take};
 use crate::base::failpoint;
 use crate::base::ids::SourceId;
+use crate::base::map::HashSet;
 use crate::base::resource::ResourceId;
 use crate::target::kubernetes::connection::Connection;
 use crate::target::kubernetes::objects::{self, Depth};

@@ -1,6 +1,5 @@
 //! One write of an apply, and its undo.
 
-use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt};
@@ -16,6 +15,7 @@ use crate::base::failpoint;
 use crate::base::fault::{Class, Fault, RuleId};
 use crate::base::ids::Manager;
 use crate::base::interrupt::Interrupt;
+use crate::base::map::{HashMap, HashSet};
 use crate::base::resource::ResourceId;
 use crate::inventory::OWNER_ANNOTATION;
 use crate::merge;
@@ -286,7 +286,7 @@ impl Session<'_> {
         let served = self.kind(step).await?;
         let before = step.before.as_ref().ok_or_else(|| moved(&step.id, "it isn't there"))?;
         if step.id.is_namespace() || step.id.is_definition() {
-            let mut cache = std::collections::HashMap::new();
+            let mut cache = HashMap::default();
             if let Some(held) = self.along(&step.id, uid(before).unwrap_or_default(), &mut cache).await?.first() {
                 return Err(moved(&step.id, format!("{held} would go along with it")));
             }
@@ -468,7 +468,7 @@ impl Session<'_> {
         let id = &step.id;
         let until = Instant::now() + PATIENCE;
         while id.is_namespace() || id.is_definition() {
-            let mut cache = std::collections::HashMap::new();
+            let mut cache = HashMap::default();
             let along = self.along(id, uid(live).unwrap_or_default(), &mut cache).await?;
             let Some(first) = along.first() else { break };
             // What controllers made for what was just taken back goes by itself, a little later.

@@ -1,12 +1,12 @@
 //! Waits at the gates of an apply until what it wrote is healthy.
 
-use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use super::journal::Step;
 use super::writer::Session;
 use crate::base::failpoint;
 use crate::base::interrupt::Interrupt;
+use crate::base::map::{HashMap, HashSet};
 use crate::base::resource::ResourceId;
 use crate::target::kubernetes::objects::{self, Depth, Manner};
 use crate::target::{Gate, Passing, TargetError};

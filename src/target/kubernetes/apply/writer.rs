@@ -1,6 +1,6 @@
 //! One apply behind the port: the locks of its Sources, and the commit.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use super::journal::{Body, Head as JournalHead, Outcome, Phase, Step};
 use super::lease::Lock;
 use super::recover;
 use crate::base::ids::{ApplyId, SourceId};
+use crate::base::map::HashMap;
 use crate::base::resource::{GroupVersionKind, ResourceId};
 use crate::inventory::Row;
 use crate::merge::FieldSet;

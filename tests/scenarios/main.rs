@@ -14,6 +14,7 @@ mod handover;
 mod hold;
 mod hold_crash;
 mod hostile;
+mod incremental;
 mod lab;
 mod limits;
 mod loops;

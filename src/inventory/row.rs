@@ -1,11 +1,11 @@
 //! Inventory rows: one for every object that a Source owns.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::rows::Rows;
 use crate::base::clock::Moment;
 use crate::base::ids::{ApplyId, CommitId, Digest, ObjectUid, SourceId, SourceName};
 use crate::base::pointer::Pointer;
@@ -151,13 +151,13 @@ pub struct Inventory {
     /// Its serial; 0 before the first apply.
     pub serial: u64,
     /// The rows.
-    pub rows: BTreeMap<ResourceId, Arc<Row>>,
+    pub rows: Rows,
 }
 
 impl Inventory {
     /// The inventory of a Source that was never applied.
     pub fn empty(source: SourceId) -> Self {
-        Self { source, serial: 0, rows: BTreeMap::new() }
+        Self { source, serial: 0, rows: Rows::default() }
     }
 
     /// What it has of a resource.

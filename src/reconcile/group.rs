@@ -120,7 +120,7 @@ fn moves(
     let lost = inventory.rows.keys().filter(|id| !is_declared(id)).cloned().collect();
     let manifests = ready.set().manifests().iter().filter(|checked| !checked.wants().use_);
     let new: Vec<&ResourceId> =
-        manifests.map(|checked| checked.id()).filter(|id| !inventory.rows.contains_key(*id)).collect();
+        manifests.map(|checked| checked.id()).filter(|id| !inventory.rows.contains_key(id)).collect();
     let heads = if new.is_empty() { Default::default() } else { beside.reader.heads(&new)? };
     let owners = heads.into_values().filter_map(|head| head.mark.ok().flatten()).map(|mark| mark.source);
     Ok((lost, owners.filter(|owner| owner != id).collect()))

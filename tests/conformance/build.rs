@@ -175,7 +175,7 @@ impl Shop {
         let inventory = reader.inventory(&self.source).unwrap();
         let head = head(reader, id).unwrap();
         let live = LiveIdentity { id, uid: &head.uid, mark: &head.mark };
-        PruneWarrant::issue(&self.source, &inventory.rows[id], &live).unwrap()
+        PruneWarrant::issue(&self.source, inventory.row(id).unwrap(), &live).unwrap()
     }
 
     /// Declares these objects in one apply.

@@ -149,7 +149,7 @@ fn found(on: &dyn Fixture, shop: &Shop) -> Emergency {
     let reader = on.target().reader().unwrap();
     let controls = reader.controls(&shop.source).unwrap();
     let live = live(on.target(), &named).map(|live| live.object);
-    let row = reader.inventory(&shop.source).unwrap().rows[&named].clone();
+    let row = reader.inventory(&shop.source).unwrap().row(&named).unwrap().clone();
     emergency(&controls, &row, live.as_ref(), &reader.log(&named).unwrap())
 }
 

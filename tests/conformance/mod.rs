@@ -68,7 +68,7 @@ fn an_apply_writes_objects_rows_record_and_receipt(on: &dyn Fixture) {
     assert_eq!((inventory.serial, inventory.rows.len(), written.objects.len()), (1, 2, 2));
     for (id, uid, version) in &written.objects {
         let live = live(on.target(), id).unwrap();
-        let row = &inventory.rows[id];
+        let row = inventory.row(id).unwrap();
         assert_eq!((&live.head.uid, &live.head.version), (uid, version));
         assert_eq!((&row.uid, &row.version), (uid, version));
         let mark = live.head.mark.clone().unwrap().unwrap();
@@ -312,7 +312,7 @@ fn a_replace_makes_a_new_uid(on: &dyn Fixture) {
     let new = live(on.target(), &id("ConfigMap/shop/a")).unwrap();
     assert_ne!(new.head.uid, old.uid);
     assert_eq!((&written.objects[0].1, &new.object["data"]["v"]), (&new.head.uid, &json!("2")));
-    assert_eq!(on.target().reader().unwrap().inventory(&shop.source).unwrap().rows[&old.id].uid, new.head.uid);
+    assert_eq!(on.target().reader().unwrap().inventory(&shop.source).unwrap().row(&old.id).unwrap().uid, new.head.uid);
 }
 
 fn an_object_made_again_by_hand_is_not_deleted(on: &dyn Fixture) {
@@ -353,7 +353,7 @@ fn released_rows_stay_readable(on: &dyn Fixture) {
     shop.apply(on.target(), &[config("a", "1")]).unwrap();
     let writer = on.target().writer(&[], WAIT).unwrap();
     let mut batch = shop.batch(writer.reader());
-    let row = writer.reader().inventory(&shop.source).unwrap().rows[&id("ConfigMap/shop/a")].clone();
+    let row = writer.reader().inventory(&shop.source).unwrap().row(&id("ConfigMap/shop/a")).unwrap().clone();
     let released = Released {
         id: row.id.clone(),
         uid: row.uid.clone(),

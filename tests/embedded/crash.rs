@@ -26,7 +26,8 @@ fn state(target: &Embedded, shop: &Shop) -> &'static str {
     let values: Vec<&str> = live.values().map(|live| live.object["data"]["v"].as_str().unwrap()).collect();
     let inventory = reader.inventory(&shop.source).unwrap();
     let applies = reader.history(&History { limit: 100 }).unwrap().iter().filter(|e| e.operation == "apply").count();
-    for (id, row) in &inventory.rows {
+    for row in inventory.rows.values() {
+        let id = &row.id;
         assert_eq!((&row.uid, &row.version), (&live[id].head.uid, &live[id].head.version), "{id}");
     }
     let all = |value: &str| values.iter().all(|v| *v == value);

@@ -181,7 +181,7 @@ fn a_file_of_format_1_is_read() {
     let inventory = reader.inventory(&sources[0].id).unwrap();
     assert_eq!((sources.len(), inventory.serial, inventory.rows.len()), (1, 1, 1));
     let found = head(&*reader, &id("ConfigMap/shop/a")).unwrap();
-    assert_eq!(found.uid, inventory.rows[&found.id].uid);
+    assert_eq!(found.uid, inventory.row(&found.id).unwrap().uid);
     assert_eq!(reader.history(&History { limit: 10 }).unwrap().len(), 2);
 }
 

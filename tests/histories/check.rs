@@ -103,7 +103,8 @@ impl Known {
             if is != should || is.len() != inventory.rows.len() {
                 return Err(format!("{} owns {is:?}, and the model has {should:?}", source.name.text()));
             }
-            for (id, row) in &inventory.rows {
+            for row in inventory.rows.values() {
+                let id = &row.id;
                 let res = res_of(id).ok_or("a row of nothing")?;
                 let birth = source.rows[&res].birth;
                 self.is_uid(birth, &row.uid).map_err(|why| format!("{side:?}'s row of {id}: {why}"))?;

@@ -419,6 +419,6 @@ fn a_row_moves_with_its_file_without_a_change() {
     let plan = world.plan();
     assert_eq!(acts(&plan), none());
     let after = world.applied();
-    let row = &after.target.inventories[&after.sources[0].id()].rows[&id("ConfigMap/shop/a")];
+    let row = &after.target.inventories[&after.sources[0].id()].row(&id("ConfigMap/shop/a")).unwrap();
     assert_eq!((row.file.as_str(), row.line), ("001.yaml", 2));
 }

@@ -332,7 +332,7 @@ impl World {
                 .chain(plan.unchanged.iter().map(|u| (&u.id, &u.source)));
             entries.into_iter().any(|(other, owner)| other == id && *owner != source.spec.name)
         };
-        after.rows.retain(|id, _| !elsewhere(id));
+        after.rows = after.rows.values().filter(|row| !elsewhere(&row.id)).cloned().collect();
         for change in plan.changes.iter().filter(|c| c.source == source.spec.name) {
             let ends = match change.action {
                 Action::Delete | Action::Release => true,
@@ -381,9 +381,9 @@ impl World {
                 Some(old) if !written => {
                     let Row { file, line, wave, declared, permissions, .. } = row;
                     let row = Row { file, line, wave, declared, permissions, ..Row::clone(old) };
-                    after.rows.insert(id.clone(), Arc::new(row));
+                    after.rows.insert(Arc::new(row));
                 }
-                _ => drop(after.rows.insert(id.clone(), Arc::new(row))),
+                _ => after.rows.insert(Arc::new(row)),
             }
         }
         if after.rows != before.rows {

@@ -59,8 +59,8 @@ impl<'s> Hidden<'s> {
             let reader = session.target().reader()?;
             for owner in owners {
                 let inventory = reader.inventory(owner)?;
-                let named = inventory.rows.iter().filter(|(_, row)| !row.sensitive.is_empty());
-                rows.extend(named.map(|(id, row)| (id.clone(), row.sensitive.clone())));
+                let named = inventory.rows.values().filter(|row| !row.sensitive.is_empty());
+                rows.extend(named.map(|row| (row.id.clone(), row.sensitive.clone())));
             }
         }
         Ok(Self { session, rows })

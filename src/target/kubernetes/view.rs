@@ -128,7 +128,7 @@ impl Reader for View<'_> {
         };
         let rows = self.on.wait(rows(self.on, head))?;
         lock(&self.owned).extend(rows.iter().map(|row| row.id.clone()));
-        let rows = rows.into_iter().map(|row| (row.id.clone(), Arc::new(row))).collect();
+        let rows = rows.into_iter().map(Arc::new).collect();
         Ok(Arc::new(Inventory { source: source.clone(), serial: head.record.serial, rows }))
     }
 

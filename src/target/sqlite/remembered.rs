@@ -1,6 +1,5 @@
 //! Inventories that were read before: a row whose text still is the same isn't parsed again.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -94,11 +93,10 @@ impl<'a> Reading<'a> {
             }
         };
         let parsed: Vec<(Arc<Row>, Option<Kept>)> = self.texts.into_par_iter().map(parse).collect::<Option<_>>()?;
-        let (rows, kept): (BTreeMap<_, _>, Vec<_>) =
-            parsed.into_iter().map(|(row, kept)| ((row.id.clone(), row), kept)).unzip();
+        let rows = parsed.iter().map(|(row, _)| Arc::clone(row)).collect();
         let inventory = Arc::new(Inventory { source: source.clone(), serial, rows });
         if let Some(remembered) = remembered {
-            let rows = kept.into_iter().flatten().collect();
+            let rows = parsed.into_iter().filter_map(|(_, kept)| kept).collect();
             remembered.keep(source, Known { rows, inventory: Arc::clone(&inventory) });
         }
         Some(inventory)

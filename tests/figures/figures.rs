@@ -5,6 +5,11 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, unreachable_pub)]
 
 mod bare;
+mod cluster;
+#[path = "../support/control_plane.rs"]
+mod control_plane;
+#[path = "../support/hand.rs"]
+mod hand;
 mod process;
 mod repository;
 mod standing;
@@ -17,6 +22,8 @@ use repository::Repository;
 
 /// Rounds of each comparison.
 const ROUNDS: usize = 15;
+/// Rounds on an API server, where one takes much longer.
+const ON_CLUSTER: usize = 5;
 
 fn main() {
     let mut args = std::env::args().skip(1).filter(|a| a != "--bench");
@@ -31,7 +38,7 @@ fn main() {
             ten.warm();
             still(&ten, &ten.applied_copy());
         }
-        Some("kubernetes") => println!("the kubernetes figures need the Kubernetes target"),
+        Some("kubernetes") => cluster::cluster(rounds(ON_CLUSTER)),
         _ => embedded(),
     }
 }
@@ -44,7 +51,7 @@ fn still(ten: &Holdfast, applied: &Holdfast) {
 }
 
 fn embedded() {
-    let rounds = std::env::var("HOLDFAST_BENCH_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(ROUNDS);
+    let rounds = rounds(ROUNDS);
     let scratch = tempfile::tempdir().expect("a temporary folder");
     let ten = Repository::generate(&scratch.path().join("ten"), 10_000);
     let fifty = Repository::generate(&scratch.path().join("fifty"), 50_000);
@@ -92,6 +99,10 @@ fn embedded() {
     figure("apply-transaction-to-bare-upserts", ratio(inside.wall, upserts.wall), "times (at most 2.5)");
     figure("apply-to-plan-and-transaction", ratio(whole.wall, cold.wall + inside.wall), "times (at most 1.3)");
     still(&ten, &applied);
+}
+
+fn rounds(default: usize) -> usize {
+    std::env::var("HOLDFAST_BENCH_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
 fn figure(name: &str, value: f64, unit: &str) {

@@ -1,6 +1,6 @@
 //! Runs and measures whole processes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -76,6 +76,21 @@ impl Holdfast {
         config.push_str("  ref: main\n  path: deploy\n  namespaces: [bench]\n  clusterKinds: [Namespace]\n");
         config.push_str("---\napiVersion: holdfast.dev/v1\nkind: Target\nmetadata:\n  name: local\nspec:\n");
         config.push_str("  embedded: {path: target/control-plane.db}\n");
+        std::fs::write(home.join("holdfast.yaml"), config).expect("a file");
+        Self { repository, home }
+    }
+
+    /// The same on a cluster, as a Source of its own.
+    pub fn on_cluster(repository: Repository, kubeconfig: &Path, name: &str) -> Self {
+        let home = repository.folder.with_extension("home");
+        std::fs::create_dir_all(&home).expect("a folder");
+        let config = format!(
+            "apiVersion: holdfast.dev/v1\nkind: Source\nmetadata:\n  name: {name}\nspec:\n  repository: {}\n  ref: main\n  \
+             path: deploy\n  namespaces: [{name}]\n---\napiVersion: holdfast.dev/v1\nkind: Target\nmetadata:\n  name: \
+             cluster\nspec:\n  kubernetes: {{kubeconfig: {}, stateNamespace: state-{name}}}\n",
+            repository.folder.display(),
+            kubeconfig.display()
+        );
         std::fs::write(home.join("holdfast.yaml"), config).expect("a file");
         Self { repository, home }
     }

@@ -1,6 +1,7 @@
 //! The rows of one inventory, in the order of their resources and found by a hash.
 
 use std::borrow::Borrow;
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::base::map::HashSet;
 use crate::base::resource::ResourceId;
 
 /// A row by the resource that it is of, which stands in it alone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct ById(Arc<Row>);
 
 impl Borrow<ResourceId> for ById {
@@ -33,7 +34,7 @@ impl PartialEq for ById {
 impl Eq for ById {}
 
 /// One row for every resource. A plan walks through them in order, and asks several times for each.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Rows {
     sorted: Vec<Arc<Row>>,
     by_id: HashSet<ById>,
@@ -102,6 +103,12 @@ impl FromIterator<Arc<Row>> for Rows {
         });
         let by_id = sorted.iter().map(|row| ById(Arc::clone(row))).collect();
         Self { sorted, by_id }
+    }
+}
+
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.sorted).finish()
     }
 }
 

@@ -16,6 +16,7 @@ mod newest;
 mod run;
 mod schedule;
 mod tick;
+mod watch;
 
 pub use decide::{Decision, Facts, decide};
 pub use engine::{Engine, Slots};

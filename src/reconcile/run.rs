@@ -1,6 +1,7 @@
 //! Drives the ticks: each Source in a thread of its own, none waits for another.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
@@ -8,10 +9,11 @@ use super::engine::Engine;
 use super::event::{Event, Level};
 use super::schedule::{Outcome, Schedule};
 use super::tick::{Ticked, ticked};
+use super::watch::Watches;
 use crate::apply::source_id;
 use crate::base::clock::Moment;
 use crate::base::ids::SourceName;
-use crate::target::TargetError;
+use crate::target::{TargetError, Told};
 
 /// So often it is asked whether somebody wants to stop.
 const ATTENTION: Duration = Duration::from_millis(100);
@@ -49,45 +51,62 @@ pub fn run(engine: &'static Engine, mode: Mode, seed: u64) -> std::io::Result<En
     }
 }
 
+/// What the loop hears.
+pub(super) enum Heard {
+    /// A tick has ended.
+    Ended(SourceName, Ticked),
+    /// Somebody wrote to what a Source owns, or can't be heard.
+    Told(SourceName, Told),
+}
+
 /// Tells how a tick ended, also if it panicked.
 struct Guard {
     name: SourceName,
-    say: Sender<(SourceName, Ticked)>,
+    say: Sender<Heard>,
     ticked: Ticked,
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
         // After a stop nobody hears it.
-        let _ = self.say.send((self.name.clone(), self.ticked));
+        let _ = self.say.send(Heard::Ended(self.name.clone(), self.ticked));
     }
 }
 
-fn start(engine: &'static Engine, name: &SourceName, say: &Sender<(SourceName, Ticked)>) -> std::io::Result<()> {
+fn start(
+    engine: &'static Engine,
+    name: &SourceName,
+    say: &Sender<Heard>,
+    watches: &Arc<Watches>,
+) -> std::io::Result<()> {
     let Some(spec) = engine.sources.iter().copied().find(|spec| spec.name == *name) else { return Ok(()) };
     // What is said of a thread that breaks.
     let guard = Guard { name: name.clone(), say: say.clone(), ticked: ticked(true, false, None) };
+    let watches = Arc::clone(watches);
+    watches.begins(name);
     std::thread::Builder::new().name(format!("source {name}")).spawn(move || {
         let mut guard = guard;
         guard.ticked = engine.tick(spec);
+        watches.refresh(engine, spec);
     })?;
     Ok(())
 }
 
 fn once(engine: &'static Engine) -> std::io::Result<Ended> {
     let (say, hear) = mpsc::channel();
+    let watches = Arc::default();
     let mut last: BTreeMap<SourceName, Ticked> = BTreeMap::new();
     let mut asked: BTreeSet<SourceName> = engine.sources.iter().map(|spec| spec.name.clone()).collect();
     for _ in 0..ROUNDS {
         for name in &asked {
-            start(engine, name, &say)?;
+            start(engine, name, &say, &watches)?;
         }
         let mut running = asked.len();
         while running > 0 {
             if stopping(engine, &hear) {
                 return Ok(Ended { failed: true, interrupted: true });
             }
-            if let Ok((name, ticked)) = hear.recv_timeout(ATTENTION) {
+            if let Ok(Heard::Ended(name, ticked)) = hear.recv_timeout(ATTENTION) {
                 running -= 1;
                 last.insert(name, ticked);
             }
@@ -111,22 +130,29 @@ fn forever(engine: &'static Engine, seed: u64) -> std::io::Result<Ended> {
     let each = engine.sources.iter().map(|spec| (spec.name.clone(), spec.interval));
     let mut schedule = Schedule::new(each, engine.now(), seed);
     let mut last: BTreeMap<SourceName, Ticked> = BTreeMap::new();
+    let watches = Arc::new(Watches::new(engine, &say)?);
     let mut retries = Retries { asked_at: engine.now(), revision: None };
     loop {
         if stopping(engine, &hear) {
             return Ok(Ended { failed: false, interrupted: true });
         }
         for name in schedule.due(engine.now()) {
-            start(engine, &name, &say)?;
+            start(engine, &name, &say, &watches)?;
         }
-        if let Ok((name, ticked)) = hear.recv_timeout(wait(schedule.next(), engine.now())) {
-            schedule.done(&name, engine.now(), ticked.outcome);
-            // What another one waits for may be there now.
-            let helps = |other: &Ticked| (other.on_target && ticked.applied) || (other.after_others && !ticked.failed);
-            for (other, _) in last.iter().filter(|(other, then)| **other != name && helps(then)) {
-                schedule.at_once(other, engine.now());
+        match hear.recv_timeout(wait(schedule.next(), engine.now())) {
+            Ok(Heard::Ended(name, ticked)) => {
+                schedule.done(&name, engine.now(), ticked.outcome);
+                watches.ended(engine, &name, &mut schedule);
+                // What another one waits for may be there now.
+                let helps =
+                    |other: &Ticked| (other.on_target && ticked.applied) || (other.after_others && !ticked.failed);
+                for (other, _) in last.iter().filter(|(other, then)| **other != name && helps(then)) {
+                    schedule.at_once(other, engine.now());
+                }
+                last.insert(name, ticked);
             }
-            last.insert(name, ticked);
+            Ok(Heard::Told(name, told)) => watches.told(engine, &name, &told, &mut schedule),
+            Err(_) => {}
         }
         match retries.asked(engine) {
             Ok(asked) => asked.iter().for_each(|name| schedule.at_once(name, engine.now())),
@@ -139,7 +165,7 @@ fn forever(engine: &'static Engine, seed: u64) -> std::io::Result<Ended> {
 }
 
 /// Whether somebody asked to stop; then what is being written has ended.
-fn stopping(engine: &Engine, hear: &Receiver<(SourceName, Ticked)>) -> bool {
+fn stopping(engine: &Engine, hear: &Receiver<Heard>) -> bool {
     if !engine.context.interrupt.is_raised() {
         return false;
     }

@@ -95,6 +95,18 @@ impl Schedule {
         }
     }
 
+    /// Brings the next tick forward to this moment, if that comes first.
+    pub fn soon(&mut self, name: &SourceName, at: Moment) {
+        if let Some(entry) = self.entries.get_mut(name) {
+            entry.due = entry.due.min(at);
+        }
+    }
+
+    /// Whether a tick runs.
+    pub fn is_running(&self, name: &SourceName) -> bool {
+        self.entries.get(name).is_some_and(|entry| entry.running)
+    }
+
     /// When the next one is due that isn't running.
     pub fn next(&self) -> Option<Moment> {
         self.entries.values().filter(|entry| !entry.running).map(|entry| entry.due).min()

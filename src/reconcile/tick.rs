@@ -411,6 +411,8 @@ impl Engine {
         let of_changes = plan.changes.iter().flat_map(|change| &change.warnings);
         let pending = plan.warnings.iter().chain(of_changes).filter(|w| w.rule == "emergency-pending").count();
         if pending == 0 {
+            let text = "everything is as the commit declares it".to_owned();
+            self.tell(&self.line(Level::Debug, "unchanged", spec, text).commit(Some(commit)));
             return memory.fine();
         }
         let news = memory.waits("emergency", commit, Some(&plan.plan_id), self.now());

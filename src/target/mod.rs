@@ -5,6 +5,7 @@
 
 mod definitions;
 mod error;
+mod follow;
 mod gate;
 pub mod kubernetes;
 mod paths;
@@ -15,6 +16,7 @@ mod write;
 pub use crate::inventory::LogLine;
 pub use definitions::Definitions;
 pub use error::TargetError;
+pub use follow::{Followed, Group, Told};
 pub use gate::{Gate, Passing, UNHEALTHY, Wait};
 pub use port::{
     Act, Atomicity, Contents, ControlWrite, Deed, DryRunner, Head, History, HistoryEntry, Lacking, Live, LoopWrite,

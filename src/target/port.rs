@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::definitions::Definitions;
 use super::error::TargetError;
+use super::follow::Followed;
 use super::write::{Asked, Batch, Interrupted, Recovered, Staged, Verdict, Written};
 use crate::base::clock::Moment;
 use crate::base::ids::{ObjectUid, PlanId, SourceId, TargetIdentity};
@@ -284,6 +285,12 @@ pub trait Target: Send + Sync {
     fn recover(&self, _wait: std::time::Duration) -> Result<Vec<Recovered>, TargetError> {
         Ok(Vec::new())
     }
+    /// Whether it can be heard when somebody writes to its objects.
+    fn can_be_followed(&self) -> bool {
+        false
+    }
+    /// Tells of writes to these objects until nobody listens ([`Followed::end`]); what fails is told too, and tried again.
+    fn follow(&self, _followed: &Followed) {}
     /// Notes in the operation log what was refused; it holds no object's values.
     ///
     /// # Errors

@@ -24,6 +24,7 @@ mod proxy;
 mod rewritten;
 mod rights;
 mod taking_over;
+mod watching;
 mod waves;
 #[path = "../support/webhook.rs"]
 mod webhook;
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         rights::trials(),
         faults::trials(),
         taking_over::trials(),
+        watching::trials(),
         waves::trials(),
         hooks::trials(),
         rewritten::trials(),

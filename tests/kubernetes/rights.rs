@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::on_cluster;
 use crate::place::{Place, config};
+use crate::watching::{Running, by_hand};
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
@@ -15,6 +16,7 @@ pub fn trials() -> Vec<Trial> {
             "the_printed_roles_are_enough_and_with_one_right_less_nothing_is_half_done",
             the_printed_roles_are_enough_and_with_one_right_less_nothing_is_half_done,
         ),
+        on_cluster("with_the_printed_roles_a_loop_hears_what_is_written_and_without_watch_it_says_so", hears),
         on_cluster(
             "missing_rights_are_found_before_anything_is_sent_and_told_as_a_set",
             missing_rights_are_found_before_anything_is_sent_and_told_as_a_set,
@@ -87,7 +89,7 @@ impl Narrow {
     /// Waits until the server judges by a role as it is.
     fn settled(&self, role: &Value) {
         for rule in role["rules"].as_array().unwrap() {
-            for verb in ["get", "list", "create", "patch", "update", "delete", "deletecollection"] {
+            for verb in ["get", "list", "watch", "create", "patch", "update", "delete", "deletecollection"] {
                 let given = rule["verbs"].as_array().unwrap().iter().any(|v| v == verb);
                 self.until(role, rule, verb, given);
             }
@@ -189,6 +191,28 @@ fn the_printed_roles_are_enough_and_with_one_right_less_nothing_is_half_done() {
         }
     }
     assert!(refused >= 10, "{refused} of {n} rights were missed");
+}
+
+fn hears() {
+    let narrow = Narrow::new("hears", false);
+    let place = &narrow.place;
+    let file = place.lab.path().join("holdfast.yaml");
+    let text = std::fs::read_to_string(&file).unwrap().replace("  prune: true", "  prune: true\n  interval: 1h");
+    std::fs::write(&file, text).unwrap();
+    place.declare("a", &numbered("a", 1));
+    place.lab.apply(&[]);
+    let mut running = Running::start(place, &[]);
+    running.until("shop", "unchanged");
+    by_hand(place, "a", "HACKED");
+    running.until("shop", "repaired");
+    assert!(running.said.iter().all(|line| line["event"] != "unwatched"), "{:#?}", running.said);
+    drop(running);
+    let (role, rule) =
+        (0, narrow.roles[0]["rules"].as_array().unwrap().iter().position(|rule| rule["resources"][0] == "*"));
+    narrow.without(role, rule.unwrap(), "watch");
+    let mut running = Running::start(place, &[]);
+    let said = running.until("shop", "unwatched");
+    assert!(said["message"].as_str().unwrap().contains("cannot watch resource"), "{said}");
 }
 
 fn missing_rights_are_found_before_anything_is_sent_and_told_as_a_set() {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::{Method, Request};
+use http_body::Body as _;
 use kube::client::Body;
 use serde_json::Value;
 
@@ -66,6 +67,21 @@ struct Plan {
     /// Done once, right before the fault is.
     hook: Option<Hook>,
     first: std::collections::BTreeMap<String, Vec<u8>>,
+    /// How the next watches of a kind end, before they begin, and what is done right before that.
+    watches: std::collections::VecDeque<(Watch, Hook)>,
+    /// The versions from which no watch begins any more.
+    forgotten: std::collections::BTreeSet<String>,
+}
+
+/// How a watch ends before it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watch {
+    /// The server has forgotten where it was to begin, and says so as its first event.
+    Forgotten,
+    /// The connection ends.
+    Cut,
+    /// The server answers with this code.
+    Code(u16),
 }
 
 struct Shared {
@@ -126,6 +142,19 @@ impl Proxy {
         plan.hook = Some(Box::new(hook));
     }
 
+    /// Each of the next watches ends so, and `hook` is done right before it does.
+    pub fn ends_watches(&self, how: &[Watch], hook: impl FnMut(usize) + Send + Clone + 'static) {
+        let mut plan = self.shared.plan.lock().unwrap();
+        plan.watches = how
+            .iter()
+            .enumerate()
+            .map(|(nth, how)| {
+                let mut hook = hook.clone();
+                (*how, Box::new(move || hook(nth)) as Hook)
+            })
+            .collect();
+    }
+
     /// From now on everything goes through.
     pub fn reset(&self) {
         let mut plan = self.shared.plan.lock().unwrap();
@@ -169,6 +198,9 @@ fn serve(shared: &Shared, stream: TcpStream) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut stream = stream;
     while let Some((method, url, head, body)) = request(&mut reader)? {
+        if url.contains("watch=1") {
+            return watch(shared, &mut stream, &url, head);
+        }
         let fault = due(shared, &method, &url);
         if shared.down.load(Ordering::SeqCst) || fault == Some(Fault::Cut) {
             return stream.shutdown(Shutdown::Both);
@@ -203,6 +235,53 @@ fn serve(shared: &Shared, stream: TcpStream) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A watch goes through bit by bit, until either side ends it.
+fn watch(shared: &Shared, stream: &mut TcpStream, url: &str, head: Vec<(String, String)>) -> std::io::Result<()> {
+    let from = url.split("resourceVersion=").nth(1).unwrap_or_default().split('&').next().unwrap_or_default();
+    let planned = {
+        let mut plan = shared.plan.lock().unwrap();
+        let planned = match plan.forgotten.contains(from) {
+            true => Some((Watch::Forgotten, Box::new(|| {}) as Hook)),
+            false => plan.watches.pop_front(),
+        };
+        if matches!(planned, Some((Watch::Forgotten, _))) {
+            plan.forgotten.insert(from.to_owned());
+        }
+        planned
+    };
+    let status = |code: u16| {
+        format!(
+            "{{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"on purpose\",\"code\":{code}}}"
+        )
+    };
+    if let Some((how, mut hook)) = planned {
+        hook();
+        let (code, body) = match how {
+            Watch::Cut => return stream.shutdown(Shutdown::Both),
+            Watch::Code(code) => (code, status(code)),
+            Watch::Forgotten => (200, format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", status(410))),
+        };
+        answer(stream, &Answer { code, head: Vec::new(), body: body.into_bytes() }, false)?;
+        return stream.shutdown(Shutdown::Both);
+    }
+    let mut request = Request::builder().uri(url);
+    for (name, value) in head {
+        request = request.header(name, value);
+    }
+    shared.runtime.block_on(async {
+        let Ok(found) = shared.client.send(request.body(Body::empty()).unwrap()).await else { return Ok(()) };
+        write!(stream, "HTTP/1.1 {} X\r\nconnection: close\r\n\r\n", found.status().as_u16())?;
+        let mut body = found.into_body();
+        loop {
+            let frame = std::future::poll_fn(|context| std::pin::Pin::new(&mut body).poll_frame(context)).await;
+            let Some(Ok(frame)) = frame else { return stream.shutdown(Shutdown::Both) };
+            if let Some(data) = frame.data_ref() {
+                stream.write_all(data)?;
+            }
+        }
+    })
 }
 
 /// The fault of this request, if it is its turn.

@@ -8,6 +8,7 @@ mod apply;
 mod connection;
 mod discovery;
 mod dry_run;
+mod follow;
 mod hooks;
 mod kubeconfig;
 mod objects;
@@ -32,6 +33,7 @@ use self::dry_run::Asker;
 use self::state::Store;
 use self::view::View;
 use super::error::TargetError;
+use super::follow::Followed;
 use super::port::{Atomicity, ControlWrite, DryRunner, HistoryEntry, LoopWrite, Reader, Target, TargetKind, Writer};
 use super::write::Recovered;
 use crate::base::clock::Clock;
@@ -97,6 +99,14 @@ impl Target for Kubernetes {
 
     fn recover(&self, wait: Duration) -> Result<Vec<Recovered>, TargetError> {
         self.on.wait(recover_all(&self.on, wait))
+    }
+
+    fn can_be_followed(&self) -> bool {
+        true
+    }
+
+    fn follow(&self, followed: &Followed) {
+        self.on.wait(follow::follow(&self.on, followed));
     }
 
     fn note(&self, entry: HistoryEntry, details: Value) -> Result<(), TargetError> {

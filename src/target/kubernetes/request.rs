@@ -171,6 +171,22 @@ async fn once(client: &Client, ask: &Ask, timeout: Duration) -> Result<Answer, F
     Ok(Answer { code, body: body.to_vec(), warnings: warnings.map(|text| warning(&text)).collect() })
 }
 
+/// Sends a request whose answer comes bit by bit for as long as it lasts; only its beginning is waited for.
+pub(super) async fn open(client: &Client, ask: &Ask) -> Result<Body, Failed> {
+    let request = ask.request()?;
+    let begun = tokio::time::timeout(TIMEOUT, async {
+        let answer = client.send(request).await.map_err(|e| Failed::Lost(chain(&e)))?;
+        let (parts, body) = answer.into_parts();
+        if parts.status.is_success() {
+            return Ok(body);
+        }
+        let body = body.collect_bytes().await.map_err(|e| Failed::Lost(chain(&e)))?;
+        Err(Failed::Status(Box::new(Status::read(parts.status.as_u16(), &body, None))))
+    });
+    let late = |_| Err(Failed::Lost(format!("no answer within {} seconds", TIMEOUT.as_secs())));
+    begun.await.unwrap_or_else(late)
+}
+
 /// The text of a `Warning: 299 - "..."` header.
 fn warning(header: &str) -> String {
     match (header.find('"'), header.rfind('"')) {

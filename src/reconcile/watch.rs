@@ -120,7 +120,7 @@ impl Watched {
             return Ok(());
         }
         let inventory = reader.inventory(&id)?;
-        self.followed.owns(inventory.rows.values());
+        self.followed.owns(inventory.rows.values().map(|row| &**row));
         *self.serial.lock().unwrap_or_else(PoisonError::into_inner) = Some(inventory.serial);
         Ok(())
     }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::context::Context;
 use super::gates::{Written, gates};
 use super::held::{Hold, held, holds};
+use super::notices::{Subject, tell};
 use super::prepare::{Prepared, source_id};
 use super::receipt::{Receipt, receipt};
 use super::rules::{SOURCE_MOVED, TARGET_MOVED};
@@ -184,8 +185,17 @@ impl<'t> Transaction<'t> {
             return Err(ApplyError::Interrupted);
         }
         let counter = Counter::begin(context.progress, Stage::Apply, writes);
-        let written = writer.commit(staged)?;
+        let subject = Subject::of(context, staged.batch());
+        let written = writer.commit(staged);
         drop(counter);
+        if let Some(subject) = subject {
+            let notices = match &written {
+                Ok(written) => subject.applied(&written.receipt),
+                Err(error) => subject.failed(error),
+            };
+            tell(context, &notices);
+        }
+        let written = written?;
         Ok(Receipt { json: written.receipt, held: written.held })
     }
 }

@@ -30,6 +30,12 @@ impl Moment {
         jiff::Timestamp::from_millisecond(self.0 - self.0.rem_euclid(1000))
             .map_or_else(|_| format!("{}ms", self.0), |t| t.to_string())
     }
+
+    /// The same with six digits of a second, as Leases and Events have times.
+    pub fn rfc3339_micros(self) -> String {
+        let text = self.rfc3339();
+        format!("{}.{:03}000Z", text.trim_end_matches('Z'), self.0.rem_euclid(1000))
+    }
 }
 
 impl fmt::Display for Moment {

@@ -13,6 +13,7 @@ mod event;
 mod group;
 mod memory;
 mod newest;
+mod notices;
 mod run;
 mod schedule;
 mod tick;

@@ -14,7 +14,7 @@ use super::memory::Memory;
 use super::newest::Newest;
 use super::schedule::{Outcome, after};
 use crate::admission::Rejection;
-use crate::apply::{ApplyError, ApplyOptions, Prepared, Ready, Transaction, source_id, target_fault};
+use crate::apply::{ApplyError, ApplyOptions, Prepared, Ready, Transaction, source_id, target_fault, tell_refused};
 use crate::base::clock::Moment;
 use crate::base::digest;
 use crate::base::ids::{CommitId, Digest, PlanId, SourceId, TargetIdentity};
@@ -236,6 +236,9 @@ impl Engine {
                 }
             };
             drop(reader);
+            if facts.only_drift {
+                self.tell_drift(spec, sealed.document(), "it is put back");
+            }
             let plan = sealed.document().plan_id.clone();
             let line = self.applied_line(spec, sealed.document(), facts.is_new);
             let rejection = match self.apply(&prepared, sealed) {
@@ -396,7 +399,9 @@ impl Engine {
             result: rule.to_owned(),
             objects: Vec::new(),
         };
-        self.context.target.note(entry, json!({"refusals": each.collect::<Vec<_>>()}))
+        let details = json!({"refusals": each.collect::<Vec<_>>()});
+        tell_refused(&self.context, &entry, rejection);
+        self.context.target.note(entry, details)
     }
 
     fn still_refused(&self, spec: &SourceSpec, memory: &Memory, commit: &CommitId) {
@@ -444,6 +449,9 @@ impl Engine {
             _ => format!("{pending} changes wait: the Source's apply is {reason}"),
         };
         let event = if reason == "drift" || (reason == "paused" && pending > 0) { "drift" } else { "waiting" };
+        if news && reason == "drift" {
+            self.tell_drift(spec, plan, "it is left as it is");
+        }
         let level = if news { Level::Warn } else { Level::Debug };
         let line = self.line(level, event, spec, text).commit(Some(&commit)).plan(Some(&plan.plan_id));
         self.tell(&line.with("reason", json!(reason)).with("pending", json!(pending)));

@@ -8,6 +8,7 @@ mod error;
 mod follow;
 mod gate;
 pub mod kubernetes;
+mod notice;
 mod paths;
 mod port;
 pub mod sqlite;
@@ -18,6 +19,7 @@ pub use definitions::Definitions;
 pub use error::TargetError;
 pub use follow::{Followed, Group, Told};
 pub use gate::{Gate, Passing, UNHEALTHY, Wait};
+pub use notice::{About, Notice};
 pub use port::{
     Act, Atomicity, Contents, ControlWrite, Deed, DryRunner, Head, History, HistoryEntry, Lacking, Live, LoopWrite,
     Reader, Target, TargetKind, Writer,

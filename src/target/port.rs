@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::definitions::Definitions;
 use super::error::TargetError;
 use super::follow::Followed;
+use super::notice::Notice;
 use super::write::{Asked, Batch, Interrupted, Recovered, Staged, Verdict, Written};
 use crate::base::clock::Moment;
 use crate::base::ids::{ObjectUid, PlanId, SourceId, TargetIdentity};
@@ -296,6 +297,11 @@ pub trait Target: Send + Sync {
     /// # Errors
     /// If it can't be written.
     fn note(&self, entry: HistoryEntry, details: Value) -> Result<(), TargetError>;
+    /// Tells people who watch the target with its own tools; what could not be told, for people. It fails nothing. A target
+    /// whose operation log is all there is to watch has nothing to do.
+    fn tell(&self, _notices: &[Notice]) -> Vec<String> {
+        Vec::new()
+    }
     /// Writes what people told about a Source with its line of the log, whole or not at all. False, and nothing written, if
     /// what the change was made on is no longer what is there, or the Source was removed. Once it is true, no apply of the
     /// Source commits that hasn't seen it.

@@ -10,6 +10,7 @@ mod conformance;
 mod conforming;
 #[path = "../support/control_plane.rs"]
 mod control_plane;
+mod events;
 mod faults;
 #[path = "../support/hand.rs"]
 mod hand;
@@ -79,6 +80,7 @@ fn main() -> ExitCode {
         taking_over::trials(),
         watching::trials(),
         waves::trials(),
+        events::trials(),
         hooks::trials(),
         rewritten::trials(),
     ]

@@ -156,7 +156,14 @@ fn the_printed_roles_are_enough_and_with_one_right_less_nothing_is_half_done() {
     let place = &narrow.place;
     place.declare("a", &numbered("a", 0));
     place.declare("b", &numbered("b", 0));
-    place.run(&["apply", "--yes"]).ok();
+    let said = place.run(&["apply", "--yes"]).ok();
+    assert!(!said.stderr.contains("warning"), "{}", said.stderr);
+    // Somebody else's change is told of at the object itself.
+    let mut live = place.live("configmaps", "a").unwrap();
+    live["data"]["v"] = "theirs".into();
+    place.on.hand().put("somebody", "/api/v1/namespaces/least/configmaps", &live);
+    let said = place.run(&["run", "--once"]).ok();
+    assert!(said.stderr.contains("repaired") && !said.stderr.contains("warning"), "{}", said.stderr);
     let mut refused = 0;
     let mut n = 0;
     for (role, printed) in narrow.roles.iter().enumerate() {

@@ -7,7 +7,7 @@ use dialoguer::Confirm;
 
 use super::plan_text;
 use crate::admission::Rejection;
-use crate::apply::{ApplyError, ApplyOptions, Context, LOCKED, Prepared, Receipt, Transaction, prepare};
+use crate::apply::{ApplyError, ApplyOptions, Context, LOCKED, Prepared, Receipt, Transaction, prepare, tell_refused};
 use crate::base::fault::Fault;
 use crate::base::ids::{ContentId, PlanId};
 use crate::cli::args::{ApplyArgs, Format, Global};
@@ -316,6 +316,7 @@ impl Apply<'_> {
             result: rejection.faults().next().map_or("refused", |fault| fault.rule.as_str()).to_owned(),
             objects: Vec::new(),
         };
+        tell_refused(&session.context(), &entry, rejection);
         if let Err(error) = session.target().note(entry, report::json(rejection)) {
             self.output.detail(&format!("the refusal is not in the operation log: {error}"));
         }

@@ -8,6 +8,7 @@ mod apply;
 mod connection;
 mod discovery;
 mod dry_run;
+mod events;
 mod follow;
 mod hooks;
 mod kubeconfig;
@@ -34,6 +35,7 @@ use self::state::Store;
 use self::view::View;
 use super::error::TargetError;
 use super::follow::Followed;
+use super::notice::Notice;
 use super::port::{Atomicity, ControlWrite, DryRunner, HistoryEntry, LoopWrite, Reader, Target, TargetKind, Writer};
 use super::write::Recovered;
 use crate::base::clock::Clock;
@@ -117,6 +119,10 @@ impl Target for Kubernetes {
             }
             Store { on: &self.on }.write_entry(entry, &json!({ "receipt": details })).await
         })
+    }
+
+    fn tell(&self, notices: &[Notice]) -> Vec<String> {
+        self.on.wait(events::tell(&self.on, notices))
     }
 
     fn control(&self, write: ControlWrite) -> Result<bool, TargetError> {

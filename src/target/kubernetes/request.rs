@@ -26,6 +26,8 @@ pub(super) const JSON: &str = "application/json";
 pub(super) const APPLY: &str = "application/apply-patch+yaml";
 /// A list of JSON patch operations.
 pub(super) const JSON_PATCH: &str = "application/json-patch+json";
+/// A part of an object that goes over what is there.
+pub(super) const MERGE_PATCH: &str = "application/merge-patch+json";
 /// Objects without their bodies.
 pub(super) const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 /// Lists of objects without their bodies.

@@ -57,12 +57,14 @@ impl Scope<'_> {
         let mut inside = Vec::new();
         let mut cluster = self.cluster_kinds()?;
         if self.spec.service_account.is_some() {
+            inside.extend(self.events()?);
             inside.extend(rules(&self.namespaced()?, &self.verbs(), None));
         } else {
             let (around, of_cluster) = self.around();
             inside.extend(around);
             cluster.extend(of_cluster);
             if !self.read_only {
+                inside.extend(self.events()?);
                 inside.extend(rules(&self.namespaced()?, &WRITES, None));
             }
         }
@@ -109,6 +111,11 @@ impl Scope<'_> {
         }
         roles.extend(self.bound("ClusterRole", name, None, &cluster));
         roles
+    }
+
+    /// The right to tell at objects, where that is not among the others.
+    fn events(&self) -> Result<Option<Value>, UnknownKind> {
+        Ok((!self.read_only && !self.namespaced()?.contains_key("*")).then(events))
     }
 
     fn verbs(&self) -> Vec<&'static str> {
@@ -181,6 +188,7 @@ impl Scope<'_> {
             // The journal's body, which may hold values of objects; gone when the apply is.
             rule("", "secrets", &["get", "create", "deletecollection"]),
             rule("coordination.k8s.io", "leases", &["get", "create", "update"]),
+            events(),
         ];
         // The first apply makes the Namespace of the state.
         let cluster = [known, rule("", "namespaces", &["create"])];
@@ -234,6 +242,11 @@ fn role(kind: &str, name: &str, namespace: Option<&str>, rules: &[Value]) -> Val
         role["metadata"]["namespace"] = namespace.into();
     }
     role
+}
+
+/// What an apply and the loop tell.
+fn events() -> Value {
+    json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["get", "create", "patch"]})
 }
 
 fn rules(kinds: &ByGroup, verbs: &[&str], names: Option<&Vec<String>>) -> Vec<Value> {

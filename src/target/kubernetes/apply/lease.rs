@@ -76,7 +76,7 @@ fn holder(lease: &Value) -> &str {
 fn with_holder(lease: &Value, holder: &str, timing: Timing, now: Moment) -> Value {
     let mut lease = lease.clone();
     let changes = lease.pointer("/spec/leaseTransitions").and_then(Value::as_i64).unwrap_or(0);
-    let time = micro(now);
+    let time = now.rfc3339_micros();
     lease["spec"] = json!({
         "holderIdentity": holder,
         "leaseDurationSeconds": timing.holds.as_secs().max(1),
@@ -85,12 +85,6 @@ fn with_holder(lease: &Value, holder: &str, timing: Timing, now: Moment) -> Valu
         "leaseTransitions": changes + 1,
     });
     lease
-}
-
-/// A time as a Lease has it.
-fn micro(now: Moment) -> String {
-    let text = now.rfc3339();
-    format!("{}.{:03}000Z", text.trim_end_matches('Z'), now.as_millis().rem_euclid(1000))
 }
 
 impl Lock {
@@ -225,7 +219,7 @@ async fn keep(
             shared.lost.store(true, Ordering::SeqCst);
             return;
         }
-        lease["spec"]["renewTime"] = micro(clock.now()).into();
+        lease["spec"]["renewTime"] = clock.now().rfc3339_micros().into();
         if request::send(&client, &Ask::send(Method::PUT, url.clone(), JSON, &lease), timing.write).await.is_ok() {
             *shared.renewed.lock().unwrap_or_else(PoisonError::into_inner) = asked;
         }

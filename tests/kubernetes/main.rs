@@ -24,6 +24,7 @@ mod planning;
 mod proxy;
 mod rewritten;
 mod rights;
+mod secrets;
 mod taking_over;
 mod watching;
 mod waves;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
         watching::trials(),
         waves::trials(),
         events::trials(),
+        secrets::trials(),
         hooks::trials(),
         rewritten::trials(),
     ]

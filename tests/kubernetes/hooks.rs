@@ -1,5 +1,8 @@
 //! Admission webhooks: those that take no dry run, and those that the plan itself writes.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use http::Method;
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
@@ -13,6 +16,7 @@ pub fn trials() -> Vec<Trial> {
         on_cluster("a_webhook_that_takes_no_dry_run_refuses_the_plan_until_it_is_waived_by_name", deaf),
         on_cluster("of_several_webhooks_that_take_no_dry_run_each_needs_its_waiver", deaf_twice),
         on_cluster("what_a_webhook_of_the_same_plan_guards_is_admitted_offline", own_webhook),
+        on_cluster("a_webhook_that_refuses_the_third_object_at_the_apply_alone_has_everything_taken_back", third),
     ]
 }
 
@@ -184,4 +188,102 @@ fn own_webhook() {
     let admitted = (&change(&plan, "a")["admitted"], &change(&plan, "ownhook")["action"]);
     assert_eq!(admitted, (&json!("offline"), &json!("update")), "{plan}");
     hand.delete(&url);
+}
+
+/// Everything of an object but what moves with every write, and what controllers say of it.
+fn whole(place: &Place, url: &str) -> Value {
+    let mut live = place.on.hand().get(&format!("{}{url}", url_of(place, url))).unwrap();
+    live.as_object_mut().unwrap().remove("status");
+    let metadata = live["metadata"].as_object_mut().unwrap();
+    metadata.remove("resourceVersion");
+    metadata.remove("generation");
+    let owners = metadata["managedFields"].as_array_mut().unwrap();
+    owners.retain(|entry| entry["manager"] != "kube-controller-manager");
+    for entry in owners.iter_mut().filter(|entry| entry["manager"] == "holdfast") {
+        // An API server takes no change of an entry's time alone.
+        entry.as_object_mut().unwrap().remove("time");
+    }
+    live
+}
+
+/// The Namespace's part of the API that serves a kind.
+fn url_of(place: &Place, url: &str) -> String {
+    let group = if url.starts_with("/deployments") { "/apis/apps/v1" } else { "/api/v1" };
+    format!("{group}/namespaces/{}", place.namespace)
+}
+
+/// A ConfigMap, a Service and a Deployment, written one after the other.
+fn three(n: u16, more: &str) -> String {
+    let metadata = |name: &str| {
+        format!(
+            "metadata:\n  name: {name}\n  labels: {{app: x, step: \"{n}\"{more}}}\n  annotations: {{note: \"{n}\"}}"
+        )
+    };
+    let (map, service, deployment) = (metadata("a"), metadata("b"), metadata("c"));
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\n{map}\ndata: {{v: \"{n}\"}}\n---\n\
+         apiVersion: v1\nkind: Service\n{service}\nspec:\n  selector: {{app: x}}\n  ports: [{{name: web, port: {port}}}]\n---\n\
+         apiVersion: apps/v1\nkind: Deployment\n{deployment}\nspec:\n  replicas: 0\n  minReadySeconds: {n}\n  \
+         selector: {{matchLabels: {{app: x}}}}\n  template:\n    metadata: {{labels: {{app: x}}}}\n    spec:\n      containers: [{{name: c, image: \"i:1\"}}]\n",
+        port = 80 + n
+    )
+}
+
+fn third() {
+    let place = Place::new("thirdhook");
+    place.make_namespace();
+    place.declare("all", &three(1, ""));
+    place.lab.apply(&[]);
+    let urls = ["/configmaps/a", "/services/b", "/deployments/c"];
+    let hand = place.on.hand();
+    // Somebody else holds a label that the next commit takes, and something that it doesn't.
+    let mut held = place.live("configmaps", "a").unwrap();
+    held["metadata"]["labels"]["mine"] = "theirs".into();
+    held["data"]["other"] = "theirs".into();
+    hand.put("kubectl-edit", "/api/v1/namespaces/thirdhook/configmaps", &held);
+    let (count, probed) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let seen = probed.clone();
+    let hook = Webhook::new(move |request| {
+        seen.fetch_add(1, Ordering::SeqCst);
+        let counts = request["dryRun"] != true && request["options"]["fieldManager"] == "holdfast";
+        if counts && count.fetch_add(1, Ordering::SeqCst) == 2 {
+            return Err("the third is one too many".to_owned());
+        }
+        Ok(Vec::new())
+    });
+    let mut object = configuration(&place, "Validating", "thirdhook", &hook);
+    object["webhooks"][0]["rules"][0]["apiGroups"] = json!(["", "apps"]);
+    object["webhooks"][0]["rules"][0]["operations"] = json!(["UPDATE"]);
+    object["webhooks"][0]["rules"][0]["resources"] = json!(["configmaps", "services", "deployments"]);
+    hand.put("admin", &format!("{GROUP}/validatingwebhookconfigurations"), &object);
+    hand.until("the webhook is called", || {
+        let (url, probe) = ("/api/v1/namespaces/thirdhook/configmaps/a?dryRun=All", json!({"data": {"probe": "x"}}));
+        hand.ask(Method::PATCH, url, "application/merge-patch+json", Some(&probe)).unwrap();
+        probed.load(Ordering::SeqCst) > 0
+    });
+    hand.until("the controller has noted its revision", || {
+        let noted = whole(&place, urls[2])["metadata"]["annotations"]["deployment.kubernetes.io/revision"].is_string();
+        noted || !place.on.has_controllers
+    });
+    let before = urls.map(|url| whole(&place, url));
+    let sources = place.lab.run(&["source", "list", "-o", "json"]).ok().json();
+
+    place.declare("all", &three(2, ", mine: ours"));
+    assert_eq!(place.lab.plan(&[])["summary"]["update"], 3);
+    let said = place.lab.run(&["apply", "--yes", "-o", "json"]).exits(1);
+    let refusals = said.json()["refusals"].clone();
+    assert_eq!(refusals[0]["id"]["kind"], "Deployment", "{refusals}");
+    assert!(refusals[0]["text"].as_str().unwrap().contains("the third is one too many"), "{refusals}");
+    for (url, before) in urls.iter().zip(&before) {
+        assert_eq!(whole(&place, url), *before, "{url}");
+    }
+    assert_eq!(place.lab.run(&["source", "list", "-o", "json"]).ok().json(), sources);
+    // Who owns what really is as before: what git drops goes, and what others hold stays.
+    hand.delete(&format!("{GROUP}/validatingwebhookconfigurations/thirdhook"));
+    place.declare("all", &three(3, ""));
+    let said = place.lab.run(&["apply", "--yes"]).ok();
+    assert!(said.stdout.contains("3 to update"), "{}", said.all());
+    let live = place.live("configmaps", "a").unwrap();
+    assert_eq!(live["metadata"]["labels"], json!({"app": "x", "step": "3", "mine": "theirs"}));
+    assert_eq!(live["data"], json!({"v": "3", "other": "theirs"}));
 }

@@ -54,8 +54,8 @@ impl Emergency {
 /// The emergency changes of one object that the Source owns by `row`; `lines` are all writes of it, newest first.
 ///
 /// A field counts if somebody outside wrote it within a pause that was not given up, and no apply has declared it since:
-/// then it is in git. What somebody else writes over it later doesn't make it ordinary. An object that was made anew by
-/// hand is nobody's, and no emergency change of ours.
+/// then it is in git. What somebody outside writes over it later doesn't make it ordinary; once an apply of any Source
+/// has, nothing of it is left. An object that was made anew by hand is nobody's, and no emergency change of ours.
 pub fn emergency(controls: &Controls, row: &Row, live: Option<&Value>, lines: &[LogLine]) -> Emergency {
     let mut found = Emergency::default();
     if controls.had_no_pause() {
@@ -69,20 +69,25 @@ pub fn emergency(controls: &Controls, row: &Row, live: Option<&Value>, lines: &[
         return found;
     }
     let declared = Declared::of(row, live);
+    let whole = [Pointer::root()];
+    let mut overwritten: Vec<&Pointer> = Vec::new();
     for line in lines {
         if line.uid != row.uid || matches!(line.operation.as_str(), "created" | "replaced" | "deleted") {
             break;
+        }
+        let fields = if line.fields.len() >= MOST_FIELDS { &whole[..] } else { &line.fields };
+        if line.applied {
+            overwritten.extend(line.fields.iter().filter(|path| !is_in_list(path)));
         }
         if !by_hand(line) {
             continue;
         }
         let settled = is_no_later(&line.version, &row.version);
-        let whole = [Pointer::root()];
-        let fields = if line.fields.len() >= MOST_FIELDS { &whole[..] } else { &line.fields };
         for path in fields {
             let known = found.fields.iter().any(|change| path.is_within(&change.path));
             let in_git = settled && declared.has(path);
-            if !known && !in_git {
+            let is_gone = overwritten.iter().any(|later| path.is_within(later));
+            if !known && !in_git && !is_gone {
                 found.fields.push(EmergencyChange {
                     path: path.clone(),
                     actor: line.actor.clone(),
@@ -116,6 +121,11 @@ impl Declared {
             Self::Some(fields) => fields.iter().any(|field| field.overlaps(path)),
         }
     }
+}
+
+/// Whether a path may go through a list, where another entry may have its index by now.
+fn is_in_list(path: &Pointer) -> bool {
+    path.segments().any(|segment| segment.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether a version is the other or came before it; what is no number is told apart by being the same alone.

@@ -117,6 +117,19 @@ impl World {
         let changed = before.as_ref().map_or_else(BTreeSet::new, |before| {
             keys.into_iter().filter(|key| value(before, key) != value(&thing.data, key)).collect()
         });
+        // Nothing is left of what a hand wrote in a pause and an apply wrote over.
+        for row in self.sources.values_mut().filter_map(|source| source.rows.get_mut(&res)) {
+            if row.birth == birth {
+                row.emergency.retain(|key| !changed.contains(key));
+            }
+        }
+        let row = row.map(|mut row| {
+            row.emergency.retain(|key| row.birth != birth || !changed.contains(key));
+            row
+        });
+        if let Some(thing) = self.live.get_mut(&res) {
+            thing.apart.values_mut().for_each(|keys| keys.retain(|key| !changed.contains(key)));
+        }
         self.note(res, true, (before.is_none(), false), changed);
         // What was written in a pause is in git once an apply has declared it.
         let emergency = match row.filter(|row| row.birth == birth) {

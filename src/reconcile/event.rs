@@ -38,7 +38,7 @@ pub struct Event {
     /// How much it matters.
     pub level: Level,
     /// What it is about, for machines: `applied`, `repaired`, `unchanged`, `drift`, `waiting`, `refused`, `unreachable`,
-    /// `contested`, `started`, `stopped`.
+    /// `contested`, `recovered`, `noticed`, `unwatched`, `watched`, `started`, `stopped`.
     pub event: &'static str,
     /// The Source.
     pub source: Option<SourceName>,

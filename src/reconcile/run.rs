@@ -154,6 +154,7 @@ fn forever(engine: &'static Engine, seed: u64) -> std::io::Result<Ended> {
             Ok(Heard::Told(name, told)) => watches.told(engine, &name, &told, &mut schedule),
             Err(_) => {}
         }
+        watches.again(engine)?;
         match retries.asked(engine) {
             Ok(asked) => asked.iter().for_each(|name| schedule.at_once(name, engine.now())),
             Err(error) => {

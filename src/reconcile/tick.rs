@@ -14,7 +14,9 @@ use super::memory::Memory;
 use super::newest::Newest;
 use super::schedule::{Outcome, after};
 use crate::admission::Rejection;
-use crate::apply::{ApplyError, ApplyOptions, Prepared, Ready, Transaction, source_id, target_fault, tell_refused};
+use crate::apply::{
+    ApplyError, ApplyOptions, Prepared, Ready, Transaction, recovered, source_id, target_fault, tell_refused,
+};
 use crate::base::clock::Moment;
 use crate::base::digest;
 use crate::base::ids::{CommitId, Digest, PlanId, SourceId, TargetIdentity};
@@ -102,6 +104,9 @@ impl Engine {
 
     fn try_tick(&self, spec: &'static SourceSpec) -> Result<Ticked, TargetError> {
         let now = self.now();
+        if !self.recover(spec)? {
+            return Ok(ticked(false, false, Some(after(now, PATIENCE))));
+        }
         let (view, mut memory) = self.view(spec)?;
         let retry = memory.take_retry();
         let pin = view.controls.pinned(now);
@@ -168,6 +173,25 @@ impl Engine {
         let applied = matches!(last, Pursued::Applied { .. });
         let on_target = goal.is_some() && matches!(last, Pursued::Refused);
         Ok(Ticked { applied, on_target, ..ticked(failed, after_others, again) })
+    }
+
+    /// Finishes or undoes what an earlier apply of the Source left half done; false if somebody else is at work on it.
+    fn recover(&self, spec: &SourceSpec) -> Result<bool, TargetError> {
+        match self.writing(|| recovered(&self.context, &[&spec.name], self.lock_timeout)) {
+            Ok(done) => {
+                for one in done {
+                    let (apply, word) = (one.apply, if one.committed { "finished" } else { "undone" });
+                    let text = format!("apply {apply}, begun at {}, had been cut off: it was {word}", one.at);
+                    self.tell(&self.line(Level::Warn, "recovered", spec, text));
+                }
+                Ok(true)
+            }
+            Err(TargetError::Locked { reason, .. }) => {
+                self.tell(&self.line(Level::Debug, "waiting", spec, reason));
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Goes for a commit: plans it, decides, and applies it if that is the decision.

@@ -20,6 +20,8 @@ use crate::target::{Followed, TargetError, Told};
 const DEBOUNCE: Duration = Duration::from_secs(1);
 /// Between two ticks that writes bring forward, or its interval where that is shorter.
 const APART: Duration = Duration::from_secs(5);
+/// What a Source owns could not be read: it is tried again after so long.
+const AGAIN: Duration = Duration::from_secs(5);
 
 /// What is followed of one Source.
 struct Watched {
@@ -28,6 +30,8 @@ struct Watched {
     serial: Mutex<Option<u64>>,
     /// What had been seen when the last tick began, and when that ended.
     last: Mutex<(u64, Option<Moment>)>,
+    /// When what it owns is to be read again, after that failed.
+    again: Mutex<Option<Moment>>,
 }
 
 /// What is followed of each Source; nothing on a target that can't be followed.
@@ -50,7 +54,8 @@ impl Watches {
             std::thread::Builder::new()
                 .name(format!("follow {}", spec.name))
                 .spawn(move || engine.context.target.follow(&shared))?;
-            let watched = Watched { followed, serial: Mutex::default(), last: Mutex::default() };
+            let (serial, last, again) = (Mutex::default(), Mutex::default(), Mutex::default());
+            let watched = Watched { followed, serial, last, again };
             all.insert(spec.name.clone(), watched);
         }
         Ok(Self(all))
@@ -67,9 +72,26 @@ impl Watches {
     pub(super) fn refresh(&self, engine: &Engine, spec: &SourceSpec) {
         let Some(watched) = self.0.get(&spec.name) else { return };
         if let Err(error) = watched.refresh(engine, spec) {
+            *watched.again.lock().unwrap_or_else(PoisonError::into_inner) = Some(after(engine.now(), AGAIN));
             let text = format!("what it owns can't be read: {error}");
             engine.tell(&Event::new(engine.now(), Level::Debug, "unreachable", text).source(&spec.name));
         }
+    }
+
+    /// Reads again what Sources own, where that failed and its time has come, each in a thread of its own.
+    pub(super) fn again(self: &Arc<Self>, engine: &'static Engine) -> std::io::Result<()> {
+        let now = engine.now();
+        for spec in &engine.sources {
+            let Some(watched) = self.0.get(&spec.name) else { continue };
+            let due = watched.again.lock().unwrap_or_else(PoisonError::into_inner).take_if(|at| *at <= now);
+            if due.is_some() {
+                let (all, spec) = (Arc::clone(self), *spec);
+                std::thread::Builder::new()
+                    .name(format!("owned {}", spec.name))
+                    .spawn(move || all.refresh(engine, spec))?;
+            }
+        }
+        Ok(())
     }
 
     /// A tick has ended: if somebody wrote meanwhile there is another one soon.

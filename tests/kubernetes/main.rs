@@ -18,6 +18,7 @@ mod hooks;
 #[path = "../scenarios/lab.rs"]
 #[allow(dead_code)]
 mod lab;
+mod outages;
 mod place;
 mod planning;
 #[path = "../support/proxy.rs"]
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         waves::trials(),
         events::trials(),
         secrets::trials(),
+        outages::trials(),
         hooks::trials(),
         rewritten::trials(),
     ]

@@ -15,7 +15,11 @@ pub struct Place {
 
 impl Place {
     pub fn new(namespace: &str) -> Self {
-        let on = shared();
+        Self::on(shared(), namespace)
+    }
+
+    /// On a control plane that may be a test's own.
+    pub fn on(on: &'static ControlPlane, namespace: &str) -> Self {
         let lab = Lab::new();
         let repo = lab.repo("repo");
         let place = Self { lab, repo, namespace: namespace.to_owned(), on };

@@ -44,8 +44,9 @@ impl Running {
     /// Waits for a line of a Source.
     #[track_caller]
     pub fn until(&mut self, source: &str, event: &str) -> Value {
+        let end = std::time::Instant::now() + Duration::from_secs(60);
         loop {
-            match self.lines.recv_timeout(Duration::from_secs(60)) {
+            match self.lines.recv_timeout(end.saturating_duration_since(std::time::Instant::now())) {
                 Ok(line) => {
                     self.said.push(line.clone());
                     if line["event"] == event && line["source"] == source {

@@ -6,7 +6,7 @@
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SanType};
@@ -20,6 +20,9 @@ const TOKEN: &str = "test-admin";
 pub struct ControlPlane {
     folder: tempfile::TempDir,
     children: Vec<Child>,
+    /// The API server, and how it is started: it may be ended and started anew.
+    api: Mutex<Option<Child>>,
+    api_program: (PathBuf, Vec<String>),
     /// The API server.
     pub url: String,
     /// What it stores its objects in, over plain HTTP.
@@ -136,8 +139,10 @@ impl ControlPlane {
         let kubeconfig = folder.path().join("kubeconfig");
         std::fs::write(&kubeconfig, config(&url, &ca, TOKEN)).unwrap();
         let store = format!("127.0.0.1:{client}");
-        let children = vec![etcd, apiserver];
-        let mut made = Self { folder, children, url, etcd: store, kubeconfig, has_controllers: false };
+        let (api, api_program) = (Mutex::new(Some(apiserver)), (program, arguments));
+        let children = vec![etcd];
+        let mut made =
+            Self { folder, children, api, api_program, url, etcd: store, kubeconfig, has_controllers: false };
         if !made.becomes_ready() {
             return None;
         }
@@ -159,6 +164,23 @@ impl ControlPlane {
         Some(made)
     }
 
+    /// Ends the API server, at once and in the midst of whatever it does. What it stored is there.
+    pub fn stop_api(&self) {
+        if let Some(api) = self.api.lock().unwrap().take() {
+            end(api);
+        }
+    }
+
+    /// Starts it anew, on the same port and store, and waits until it answers.
+    pub fn start_api(&self) {
+        let log = self.folder.path().join("kube-apiserver-again.log");
+        *self.api.lock().unwrap() = Some(spawn(&log, &self.api_program.0, &self.api_program.1));
+        let hand = self.hand();
+        hand.until("the API server is back", || {
+            hand.answers("/readyz") && hand.answers("/api/v1/namespaces/kube-system")
+        });
+    }
+
     fn becomes_ready(&mut self) -> bool {
         let hand = self.hand();
         let until = Instant::now() + READY;
@@ -166,7 +188,8 @@ impl ControlPlane {
             if hand.answers("/readyz") && hand.answers("/api/v1/namespaces/kube-system") {
                 return true;
             }
-            let ended = self.children.iter_mut().any(|child| child.try_wait().unwrap().is_some());
+            let api = self.api.get_mut().unwrap();
+            let ended = self.children.iter_mut().chain(api).any(|child| child.try_wait().unwrap().is_some());
             if ended || Instant::now() > until {
                 return false;
             }
@@ -207,11 +230,18 @@ impl ControlPlane {
 
 impl Drop for ControlPlane {
     fn drop(&mut self) {
-        for child in self.children.iter_mut().rev() {
-            drop(child.stdin.take());
-            let _ = child.wait();
-        }
+        let api = self.api.get_mut().unwrap().take();
+        let mut children = std::mem::take(&mut self.children);
+        // The store goes last.
+        let store = (!children.is_empty()).then(|| children.remove(0));
+        children.into_iter().chain(api).chain(store).for_each(end);
     }
+}
+
+/// Ends a process, and the shell above it.
+fn end(mut child: Child) {
+    drop(child.stdin.take());
+    let _ = child.wait();
 }
 
 /// Writes the certificates and keys; the authority's certificate.

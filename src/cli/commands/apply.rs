@@ -7,9 +7,11 @@ use dialoguer::Confirm;
 
 use super::plan_text;
 use crate::admission::Rejection;
-use crate::apply::{ApplyError, ApplyOptions, Context, LOCKED, Prepared, Receipt, Transaction, prepare, tell_refused};
+use crate::apply::{
+    ApplyError, ApplyOptions, Context, LOCKED, Prepared, Receipt, Transaction, prepare, recovered, tell_refused,
+};
 use crate::base::fault::Fault;
-use crate::base::ids::{ContentId, PlanId};
+use crate::base::ids::{ContentId, PlanId, SourceName};
 use crate::cli::args::{ApplyArgs, Format, Global};
 use crate::cli::env::Env;
 use crate::cli::exit::{Exit, Failure, Stop};
@@ -19,8 +21,8 @@ use crate::cli::session::Session;
 use crate::cli::{invocation, planfile};
 use crate::plan::binding::{PLAN_DIGEST, STALE_PLAN};
 use crate::plan::document::PlanDocument;
-use crate::target::HistoryEntry;
 use crate::target::sqlite::Access;
+use crate::target::{HistoryEntry, Interrupted};
 
 /// What an apply prints: the plan in the form asked for, then the receipt; of JSON the receipt alone.
 pub(super) const FORMATS: &[Format] = &[Format::Table, Format::Diff, Format::Json];
@@ -74,6 +76,12 @@ pub(super) struct Apply<'a> {
     pub(super) back: bool,
 }
 
+/// What was done about an apply that was cut off.
+fn recovery(one: &Interrupted) -> String {
+    let done = if one.committed { "finished" } else { "undone" };
+    format!("apply {} of {}, begun at {}, had been cut off: it was {done}", one.apply, one.sources.join(", "), one.at)
+}
+
 /// What the operation log says of a plan that is refused.
 pub(super) struct Named {
     sources: Vec<String>,
@@ -103,6 +111,7 @@ impl Apply<'_> {
         }
         let session = Session::open(global, &self.args.fetching, Access::Create, self.env, self.output)?;
         session.is_for(&plan)?;
+        self.recover(&session, &plan.sources.iter().map(|source| &source.name).collect::<Vec<_>>())?;
         let request = session.request_of(&plan, &self.args.permissions)?;
         let context = session.context();
         let prepared = prepare(&context, request);
@@ -123,6 +132,7 @@ impl Apply<'_> {
         let expect = self.expected()?;
         let session = Session::open(global, &self.args.fetching, Access::Create, self.env, self.output)?;
         let context = session.context();
+        self.recover(&session, &session.chosen(names)?.iter().map(|spec| &spec.name).collect::<Vec<_>>())?;
         let (names, commits) = if self.back {
             let commits = session.applied(names)?;
             (commits.iter().map(|(name, _)| name.to_string()).collect(), commits)
@@ -143,6 +153,18 @@ impl Apply<'_> {
             }
         };
         self.planned(global, &session, &context, &prepared, expect.as_ref())
+    }
+
+    /// Finishes or undoes what an earlier apply of these Sources left half done, and says so; not for a plan that is only
+    /// saved.
+    pub(super) fn recover(&self, session: &Session, names: &[&SourceName]) -> Result<(), Stop> {
+        if self.out.is_some() && !self.decides() {
+            return Ok(());
+        }
+        for one in recovered(&session.context(), names, self.args.locking.lock_timeout)? {
+            self.output.note(&recovery(&one));
+        }
+        Ok(())
     }
 
     /// The ContentId that is expected, if one is; without one there must be a way to say yes, or a file for the plan.

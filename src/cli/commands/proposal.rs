@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::apply::{Apply, FORMATS, says_why};
 use crate::apply::{Context, Prepared};
-use crate::base::ids::ContentId;
+use crate::base::ids::{ContentId, SourceName};
 use crate::cli::args::{ApplyArgs, Confirming, Fetching, Format, Global, Locking, Permissions};
 use crate::cli::env::Env;
 use crate::cli::exit::{Exit, Failure, Stop};
@@ -48,6 +48,14 @@ impl<'a> Proposal<'a> {
     /// Whether the plan is only saved.
     pub(super) fn saves_only(&self) -> bool {
         self.out.is_some() && !self.applying().decides()
+    }
+
+    /// Finishes or undoes what an earlier apply of the Source left half done.
+    ///
+    /// # Errors
+    /// If that fails, or another process is at work on it.
+    pub(super) fn recover(&self, session: &Session, name: &SourceName) -> Result<(), Stop> {
+        self.applying().recover(session, &[name])
     }
 
     /// Saves the plan, or shows, confirms and applies it.

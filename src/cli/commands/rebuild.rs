@@ -18,6 +18,7 @@ pub(crate) fn run(args: &RebuildArgs, global: &Global, env: &Env, output: &Outpu
     let options = (&permissions, &args.fetching, &args.locking);
     let proposal = Proposal::new((&args.name, &args.confirming), options, (global, env, output))?;
     let session = Session::open(global, &args.fetching, Access::Write, env, output)?;
+    proposal.recover(&session, &name)?;
     let context = session.context();
     let known = session.target().reader()?.sources()?;
     let commits = present(&known, &name).map(|record| (name.clone(), record.commit.clone())).into_iter().collect();

@@ -18,6 +18,7 @@ pub(crate) fn run(args: &RemoveArgs, global: &Global, env: &Env, output: &Output
     let options = (&args.permissions, &args.fetching, &args.locking);
     let proposal = Proposal::new((&args.name, &args.confirming), options, (global, env, output))?;
     let session = Session::open(global, &args.fetching, Access::Write, env, output)?;
+    proposal.recover(&session, &name)?;
     let context = session.context();
     let prepared = prepare(&context, session.removal(&name, purpose, &args.permissions)?);
     session.quiet();

@@ -82,6 +82,7 @@ impl Session<'_> {
     }
 
     async fn write_part(&self, apply: &ApplyId, what: &str, text: &[u8]) -> Result<Blob, TargetError> {
+        self.may_write()?;
         let stem = format!("journal.{apply}.{what}");
         self.store().write_blob(Kind::Secret, "journal", &stem, text, Some(apply)).await
     }
@@ -124,6 +125,7 @@ impl Session<'_> {
             self.switch_journal(&closing, &object).await.map_err(|error| failed(reason(error)))?;
             failpoint::hit(failpoint::JOURNAL_CLOSING);
         }
+        self.may_write()?;
         let selector = escaped(&format!("{APPLY_LABEL}={}", head.apply));
         let namespace = escaped(&self.on.state_namespace);
         let url = format!("/api/v1/namespaces/{namespace}/secrets?labelSelector={selector}");
@@ -132,6 +134,7 @@ impl Session<'_> {
             .await
             .map_err(|e| failed(e.text()))?;
         failpoint::hit(failpoint::PARTS_GONE);
+        self.may_write()?;
         self.store().delete(Kind::ConfigMap, &name(&head.apply)).await.map_err(|e| failed(e.text()))
     }
 
@@ -185,6 +188,7 @@ impl Session<'_> {
             objects: Vec::new(),
         };
         let details = json!({"receipt": receipt, "lines": lines});
+        self.may_write().map_err(unfinished)?;
         self.store().write_entry(entry, &details).await.map_err(unfinished)?;
         failpoint::hit(failpoint::AFTER_LOG);
         self.close_journal(head).await.map_err(unfinished)?;

@@ -91,6 +91,7 @@ impl Session<'_> {
         if text.is_empty() {
             return Ok(None);
         }
+        self.may_write()?;
         self.store().write_blob(Kind::ConfigMap, "inventory", stem, &text, None).await.map(Some)
     }
 

@@ -84,7 +84,7 @@ impl Drop for Stopped {
     }
 }
 
-/// Everything that Holdfast could write: the objects, and its own state but for the log.
+/// Everything that a holder writes: the objects and its own state. In an Event it may say what became of it.
 fn everything(place: &Place) -> Vec<Value> {
     let hand = place.on.hand();
     let state = format!("state-{}", place.namespace);

@@ -65,7 +65,8 @@ impl Session {
         output.note(&format!("configuration: {}", found.origin));
         let spec = target::choose(global.target.as_deref(), &found.config.targets, &found.base, &env.folder)?;
         let opened = {
-            let asked = Asked { base: &found.base, trust_kubeconfig: global.trust_kubeconfig };
+            let (base, sources) = (&found.base, &found.config.sources);
+            let asked = Asked { base, trust_kubeconfig: global.trust_kubeconfig, sources };
             target::open(&spec, access, WallClock.now(), env, &asked)?
         };
         let cache = env.cache.clone().ok_or_else(|| {

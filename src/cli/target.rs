@@ -119,6 +119,7 @@ pub(crate) fn open(
                 state_namespace: state_namespace.clone(),
                 lease: env.lease,
                 cache: env.cache.clone(),
+                sources: asked.sources.to_vec(),
             };
             Ok(Opened::Kubernetes(Box::new(Kubernetes::open(&options, Arc::new(WallClock))?)))
         }
@@ -146,6 +147,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) base: &'a Path,
     /// `--trust-kubeconfig`.
     pub(crate) trust_kubeconfig: bool,
+    /// The Sources of the configuration.
+    pub(crate) sources: &'a [SourceSpec],
 }
 
 /// A kubeconfig that came with a work tree is as trusted as what is in it: it runs no program and names no file of this

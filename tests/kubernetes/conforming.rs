@@ -69,6 +69,7 @@ impl Fresh {
             context: None,
             state_namespace: format!("conformance-{number}"),
             cache: None,
+            sources: Vec::new(),
             lease: Some(Duration::from_secs(9)),
         };
         Self { target: Kubernetes::open(&options, Arc::new(Wall)).unwrap(), hand }

@@ -12,6 +12,7 @@ mod conforming;
 mod control_plane;
 mod events;
 mod faults;
+mod forged;
 #[path = "../support/hand.rs"]
 mod hand;
 mod hooks;
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
         events::trials(),
         secrets::trials(),
         outages::trials(),
+        forged::trials(),
         hooks::trials(),
         rewritten::trials(),
     ]

@@ -15,6 +15,7 @@ use super::request::{Answer, Ask, Failed, send};
 use crate::base::clock::Clock;
 use crate::base::text;
 use crate::schema::Catalog;
+use crate::source::spec::SourceSpec;
 use crate::target::TargetError;
 
 /// How long a connection may take to be made.
@@ -33,6 +34,8 @@ pub(super) struct Connection {
     pub(super) cache: Option<PathBuf>,
     /// The schemas that were read last, with what they were read by.
     schemas: Mutex<Option<(String, Catalog)>>,
+    /// The configuration's Sources.
+    pub(super) sources: Vec<SourceSpec>,
     /// How leases are held.
     pub(super) timing: Timing,
     /// The wall clock.
@@ -69,7 +72,8 @@ impl Connection {
         let timing = options.lease.map(Timing::of).unwrap_or_default();
         let state_namespace = options.state_namespace.clone();
         let (cache, discovery, schemas) = (options.cache.clone(), Mutex::default(), Mutex::default());
-        Ok(Self { runtime, client, shown, state_namespace, discovery, cache, schemas, timing, clock })
+        let sources = options.sources.clone();
+        Ok(Self { runtime, client, shown, state_namespace, discovery, cache, schemas, sources, timing, clock })
     }
 
     /// For whoever outlives a borrow of the connection.

@@ -40,12 +40,13 @@ use super::port::{Atomicity, ControlWrite, DryRunner, HistoryEntry, LoopWrite, R
 use super::write::Recovered;
 use crate::base::clock::Clock;
 use crate::base::ids::SourceId;
+use crate::source::spec::SourceSpec;
 
 pub use kubeconfig::{Place, Reach, reaches};
 pub use roles::{Roles, UnknownKind, roles};
 
 /// How a cluster is opened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Where the connection's settings come from.
     pub place: Place,
@@ -57,6 +58,8 @@ pub struct Options {
     pub cache: Option<std::path::PathBuf>,
     /// How long a Source stays locked after its holder was last heard of; `None` is half a minute.
     pub lease: Option<Duration>,
+    /// The configuration's Sources: what an interrupted apply left is put back within their scopes alone.
+    pub sources: Vec<SourceSpec>,
 }
 
 /// A Kubernetes cluster.

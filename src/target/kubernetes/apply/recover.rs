@@ -11,7 +11,7 @@ use super::close::{journals, reason};
 use super::journal::{Act, Body, Head, Outcome, Phase, Step};
 use super::judge::{Found, judge};
 use super::lease::Lock;
-use super::sound::unsound;
+use super::sound::{out_of_scope, unsound};
 use super::writer::{Session, catalog, give_back, take};
 use crate::base::failpoint;
 use crate::base::ids::SourceId;
@@ -100,7 +100,7 @@ async fn one(on: &Connection, locks: &[Lock], head: Head, object: Value) -> Resu
         return Ok(told(head.closing && head.phase == Phase::Committed, Vec::new()));
     };
     let body: Body = read(on, blob).await?;
-    if let Some(why) = unsound(&head, &body, &on.state_namespace) {
+    if let Some(why) = unsound(&head, &body, &on.state_namespace).or_else(|| out_of_scope(&head, &body, &on.sources)) {
         return Err(on.damaged(format!("the journal of apply {}: {why}; nothing of it was done", head.apply)));
     }
     session.catalog = catalog(&definitions, body.steps.iter().filter_map(|step| step.declared.as_ref()));

@@ -6,6 +6,7 @@ use super::journal::{Act, Body, Head, Step, mark};
 use crate::base::ids::SourceId;
 use crate::base::resource::{GroupVersionKind, ResourceId};
 use crate::inventory::OwnerMark;
+use crate::source::spec::SourceSpec;
 
 /// What is unsound about a journal, in a sentence.
 ///
@@ -19,6 +20,37 @@ pub(super) fn unsound(head: &Head, body: &Body, state_namespace: &str) -> Option
         .iter()
         .find(|step| !is_sound(head, step, state_namespace))
         .map(|step| format!("what it says of {} can't be an apply of its Sources", step.id))
+}
+
+/// Why an apply can't be taken back under this configuration, in a sentence: what is put back lies in the scope that one of
+/// its Sources has there, as whose account it is put back. What goes for good has to bear its mark live.
+pub(super) fn out_of_scope(head: &Head, body: &Body, sources: &[SourceSpec]) -> Option<String> {
+    let is_named = |spec: &&SourceSpec| head.names.iter().any(|name| name == spec.name.as_str());
+    let known: Vec<&SourceSpec> = sources.iter().filter(is_named).collect();
+    let mut steps = body.steps.iter().filter(|step| match step.act {
+        Act::Create | Act::Apply | Act::Replace => true,
+        // A Source that is removed may have left the configuration.
+        Act::Unmark => !known.is_empty(),
+        Act::Delete => false,
+    });
+    if known.is_empty() {
+        let names = head.names.join(", ");
+        let text = format!("this configuration doesn't have its Sources ({names}): recover with the one that has");
+        return steps.next().map(|_| text);
+    }
+    let outside = steps.find(|step| !known.iter().any(|spec| reaches(spec, step)));
+    outside
+        .map(|step| format!("{} is out of the scope of its Sources, or would be written as another account", step.id))
+}
+
+/// Whether a Source may write what a step does, as the step says.
+fn reaches(spec: &SourceSpec, step: &Step) -> bool {
+    let (id, kind) = (&step.id, step.id.group_kind());
+    let scope = match &id.namespace {
+        Some(namespace) => spec.namespaces.contains(namespace),
+        None => spec.cluster_kinds.contains(&kind, &id.name),
+    };
+    scope && spec.kinds.allows(&kind) && step.account == spec.service_account
 }
 
 fn is_sound(head: &Head, step: &Step, state_namespace: &str) -> bool {

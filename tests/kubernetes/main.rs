@@ -24,6 +24,7 @@ mod place;
 mod planning;
 #[path = "../support/proxy.rs"]
 mod proxy;
+mod real_sets;
 mod rewritten;
 mod rights;
 mod secrets;
@@ -88,6 +89,7 @@ fn main() -> ExitCode {
         outages::trials(),
         forged::trials(),
         hooks::trials(),
+        real_sets::trials(),
         rewritten::trials(),
     ]
     .into_iter()

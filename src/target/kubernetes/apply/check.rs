@@ -138,14 +138,29 @@ impl Session<'_> {
             return Ok(());
         }
         let ours: HashSet<&ResourceId> = deletes.iter().map(|(warrant, _)| warrant.id()).collect();
+        // What two of them would take along stands with one of them.
+        let all_said: HashSet<&ResourceId> = deletes.iter().flat_map(|(_, cascade)| cascade.iter()).collect();
         let mut cache: HashMap<String, Vec<Head>> = HashMap::default();
         for (warrant, cascade) in &deletes {
             let along = self.along(warrant.id(), warrant.uid().as_str(), &mut cache).await?;
             let said: HashSet<&ResourceId> = cascade.iter().collect();
-            if let Some(more) = along.iter().find(|id| !said.contains(id) && !ours.contains(id)) {
+            // What controllers make for it comes and goes by itself; claims hold data, and a mark is a Source's word, unless
+            // a controller copied it.
+            let by_itself = |id: &ResourceId| {
+                let mut all = cache.values().flatten();
+                let head = all.find(|head| head.id == *id);
+                let made = head.is_some_and(|head| head.controlled && !head.owners.is_empty() && !is_marked_head(head));
+                made && !id.is("", "PersistentVolumeClaim")
+            };
+            let mut more = along.iter().filter(|id| !all_said.contains(id) && !ours.contains(id));
+            if let Some(more) = more.find(|id| !by_itself(id)) {
                 return Err(moved(warrant.id(), format!("{more} would go along with it")));
             }
-            if let Some(fewer) = said.iter().find(|id| !along.contains(**id) && !ours.contains(**id)) {
+            let fewer = said.iter().copied().filter(|id| !along.contains(*id) && !ours.contains(*id));
+            let fewer: Vec<&ResourceId> = fewer.filter(|id| !is_control_planes_own(id)).collect();
+            // What is gone already can't be deleted against anybody's will.
+            let stays = objects::read(self.on, &fewer, Depth::Head, &Manner::default(), &HashSet::default()).await?;
+            if let Some(fewer) = fewer.into_iter().find(|id| stays.contains_key(*id)) {
                 return Err(moved(warrant.id(), format!("{fewer} would not go along with it")));
             }
         }
@@ -220,6 +235,14 @@ fn is_control_planes_own(id: &ResourceId) -> bool {
         || id.is("", "Endpoints")
         || id.is("discovery.k8s.io", "EndpointSlice")
         || id.is("coordination.k8s.io", "Lease")
+}
+
+/// Whether an object bears a mark that was made for it, or one that can't be read.
+fn is_marked_head(head: &Head) -> bool {
+    match &head.mark {
+        Ok(mark) => mark.as_ref().is_some_and(|mark| mark.resource == head.id),
+        Err(_) => true,
+    }
 }
 
 /// Whether an object bears the mark of this Source for this resource.

@@ -4,20 +4,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast::base::clock::{Clock, Moment};
+use holdfast::base::digest;
+use holdfast::base::ids::ObjectUid;
 use holdfast::base::resource::ResourceId;
+use holdfast::inventory::Row;
 use holdfast::target::Target;
 use holdfast::target::kubernetes::{Kubernetes, Options, Place};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
-use crate::conformance::build::{id_of, namespace};
+use crate::conformance::build::{Shop, WAIT, id_of, namespace};
 use crate::conformance::{ALL, Fixture};
 use crate::control_plane::shared;
 use crate::hand::Hand;
 use crate::on_cluster;
 
 pub fn trials() -> Vec<Trial> {
-    vec![on_cluster("a_cluster_holds_what_every_target_must", a_cluster_holds_what_every_target_must)]
+    vec![
+        on_cluster("a_cluster_holds_what_every_target_must", a_cluster_holds_what_every_target_must),
+        on_cluster("an_inventory_of_20000_objects_fits_and_is_read_back_row_by_row", twenty_thousand_rows),
+    ]
 }
 
 /// The wall clock: a lease can't be kept by any other.
@@ -64,16 +70,21 @@ impl Fresh {
         hand.until("the Namespace has what every Namespace gets", || {
             hand.get("/api/v1/namespaces/shop/configmaps/kube-root-ca.crt").is_some() || !on.has_controllers
         });
-        let options = Options {
-            place: Place::Files(vec![on.kubeconfig.clone()]),
-            context: None,
-            state_namespace: format!("conformance-{number}"),
-            cache: None,
-            sources: Vec::new(),
-            lease: Some(Duration::from_secs(9)),
-        };
-        Self { target: Kubernetes::open(&options, Arc::new(Wall)).unwrap(), hand }
+        Self { target: open(number), hand }
     }
+}
+
+/// The cluster with a state of its own.
+fn open(number: usize) -> Kubernetes {
+    let options = Options {
+        place: Place::Files(vec![shared().kubeconfig.clone()]),
+        context: None,
+        state_namespace: format!("conformance-{number}"),
+        cache: None,
+        sources: Vec::new(),
+        lease: Some(Duration::from_secs(9)),
+    };
+    Kubernetes::open(&options, Arc::new(Wall)).unwrap()
 }
 
 impl Fixture for Fresh {
@@ -108,4 +119,52 @@ fn a_cluster_holds_what_every_target_must() {
         }
     }
     assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// A Deployment as people write them; each is another one for whoever compresses it.
+fn deployment(n: usize) -> Value {
+    let name = format!("app-{n:05}");
+    let container = json!({
+        "name": "app", "image": format!("registry.example/{name}@sha256:{}", digest::sha256(name.as_bytes())),
+        "ports": [{"name": "http", "containerPort": 8080}],
+        "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "256Mi"}},
+        "readinessProbe": {"httpGet": {"path": "/ready", "port": 8080}},
+    });
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": "shop", "labels": {"app": name}},
+        "spec": {
+            "replicas": 2, "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}},
+        },
+    })
+}
+
+fn twenty_thousand_rows() {
+    let target = open(900);
+    let mut shop = Shop::new(&target, "shop");
+    let row = |shop: &Shop, n: usize| Row {
+        uid: ObjectUid::parse(&uuid::Uuid::new_v4().to_string()).unwrap(),
+        version: n.to_string(),
+        seen: digest::sha256(&n.to_be_bytes()),
+        ..shop.row(&deployment(n))
+    };
+    let rows: Vec<Row> = (0..20_000).map(|n| row(&shop, n)).collect();
+    let apply = |shop: &mut Shop, rows: Vec<Row>| {
+        let writer = target.writer(&[], WAIT).unwrap();
+        let mut batch = shop.batch(writer.reader());
+        batch.sources[0].upserts = rows;
+        writer.commit(batch.into()).unwrap();
+    };
+    let is = |shop: &Shop, rows: &[Row]| {
+        let inventory = target.reader().unwrap().inventory(&shop.source).unwrap();
+        assert_eq!(inventory.rows.len(), rows.len());
+        assert!(inventory.rows.values().zip(rows).all(|(a, b)| **a == *b));
+    };
+    apply(&mut shop, rows.clone());
+    is(&shop, &rows);
+    // One of them changes.
+    let mut rows = rows;
+    rows[7].line = 7;
+    apply(&mut shop, vec![rows[7].clone()]);
+    is(&shop, &rows);
 }

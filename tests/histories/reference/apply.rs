@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::step::{Job, Manifest, Res, Side};
 use super::hands::made;
-use super::{Act, Acts, Commit, Mark, Owner, Row, World};
+use super::{Act, Acts, Commit, MARK, Mark, Owner, Row, World};
 
 impl World {
     /// What an apply of a plan leaves.
@@ -117,18 +117,20 @@ impl World {
         let changed = before.as_ref().map_or_else(BTreeSet::new, |before| {
             keys.into_iter().filter(|key| value(before, key) != value(&thing.data, key)).collect()
         });
-        // Nothing is left of what a hand wrote in a pause and an apply wrote over.
+        // Nothing is left of what a hand wrote in a pause and an apply wrote over, the mark among it.
+        let mut over = changed.clone();
+        over.extend((act != Act::Unchanged).then_some(MARK));
         for row in self.sources.values_mut().filter_map(|source| source.rows.get_mut(&res)) {
             if row.birth == birth {
-                row.emergency.retain(|key| !changed.contains(key));
+                row.emergency.retain(|key| !over.contains(key));
             }
         }
         let row = row.map(|mut row| {
-            row.emergency.retain(|key| row.birth != birth || !changed.contains(key));
+            row.emergency.retain(|key| row.birth != birth || !over.contains(key));
             row
         });
         if let Some(thing) = self.live.get_mut(&res) {
-            thing.apart.values_mut().for_each(|keys| keys.retain(|key| !changed.contains(key)));
+            thing.apart.values_mut().for_each(|keys| keys.retain(|key| !over.contains(key)));
         }
         self.note(res, true, (before.is_none(), false), changed);
         // What was written in a pause is in git once an apply has declared it.

@@ -9,7 +9,7 @@ use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 use crate::base::text::escape;
 use crate::plan::Draft;
-use crate::target::{DryRunner, Lacking, TargetError, Verdict};
+use crate::target::{DryRunner, Lacking, TargetError, Verdict, Write};
 
 /// What the target said.
 #[derive(Debug, Default)]
@@ -63,7 +63,9 @@ pub(super) fn judge(draft: &mut Draft<'_>, target: &dyn DryRunner, known: &[Faul
                 if let Some(declared) = asked.write.declared() {
                     draft.rewritten(place, declared, &object);
                 }
-                answers.push((place, object));
+                if matches!(asked.write, Write::Apply { .. }) {
+                    answers.push((place, object));
+                }
                 let warning =
                     |text: String| placed_warning(Warning::new(TARGET_WARNING, text), checked, &Pointer::root());
                 said.warnings.extend(warnings.into_iter().map(warning));

@@ -1,16 +1,19 @@
 //! Asks the API server what it would say to each write: server-side apply as a dry run, fields strictly validated.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use futures_util::stream::{self, StreamExt};
 use http::Method;
 use serde_json::Value;
 
+use super::answered::Answered;
 use super::connection::Connection;
 use super::discovery::{Discovery, Served};
 use super::hooks::{self, Labels, Planned, Subject};
 use super::objects::{self, Depth};
-use super::request::{APPLY, Ask, Failed, MANAGER, METADATA, escaped};
+use super::request::{APPLY, Answer, Ask, Failed, MANAGER, METADATA, escaped};
 use crate::base::map::{HashMap, HashSet};
 use crate::base::resource::{GroupKind, GroupVersionKind, ResourceId};
 use crate::base::{sensitive, text};
@@ -23,6 +26,7 @@ const IN_FLIGHT: usize = 32;
 /// The dry runner of a cluster.
 pub(super) struct Asker<'c> {
     pub(super) on: &'c Connection,
+    pub(super) answered: &'c Answered,
 }
 
 impl DryRunner for Asker<'_> {
@@ -30,7 +34,9 @@ impl DryRunner for Asker<'_> {
         self.on.wait(async {
             let discovery = self.on.discover().await?;
             let makes = Makes::of(writes.iter().map(|asked| &asked.write));
-            let by = Beside { on: self.on, discovery: &discovery, makes: &makes, hooks: &Planned::of(writes) };
+            let hooks = Planned::of(writes);
+            let (on, answered, discovery, makes, hooks) = (self.on, self.answered, &discovery, &makes, &hooks);
+            let by = Beside { on, answered, discovery, makes, hooks };
             let each = writes.iter().enumerate().map(|(place, asked)| by.ask(place, asked));
             let verdicts: Vec<Result<Verdict, TargetError>> = stream::iter(each).buffered(IN_FLIGHT).collect().await;
             let mut verdicts: Vec<Verdict> = verdicts.into_iter().collect::<Result<_, _>>()?;
@@ -80,6 +86,7 @@ pub(super) fn served<'d>(discovery: &'d Discovery, declared: &Value) -> Option<&
 /// What one write is asked with.
 struct Beside<'b> {
     on: &'b Connection,
+    answered: &'b Answered,
     discovery: &'b Discovery,
     makes: &'b Makes,
     hooks: &'b Planned<'b>,
@@ -87,7 +94,7 @@ struct Beside<'b> {
 
 impl Beside<'_> {
     async fn ask(&self, place: usize, asked: &Asked) -> Result<Verdict, TargetError> {
-        let Self { on, discovery, makes, hooks } = *self;
+        let Self { on, answered: _, discovery, makes, hooks } = *self;
         let write = &asked.write;
         // Made anew, it can't be asked about while the old one is there.
         let (id, declared, force) = match write {
@@ -113,9 +120,16 @@ impl Beside<'_> {
             metadata.insert("uid".to_owned(), uid.as_str().into());
         }
         let url = format!("{}?fieldManager={MANAGER}&force={force}&fieldValidation=Strict&dryRun=All", served.url(id));
-        match on.send(&Ask::send(Method::PATCH, url, APPLY, &body).acting(asked.account.as_ref())).await {
+        let ask = Ask::send(Method::PATCH, url, APPLY, &body).acting(asked.account.as_ref());
+        match self.send(write, &ask).await {
             Ok(answer) => {
-                let object = serde_json::from_slice(&answer.body).map_err(|e| on.damaged(e.to_string()))?;
+                let mut object: Value = serde_json::from_slice(&answer.body).map_err(|e| on.damaged(e.to_string()))?;
+                if let (Write::Create { .. }, Some(metadata)) =
+                    (write, object.get_mut("metadata").and_then(Value::as_object_mut))
+                {
+                    // Long, and of a new object nobody asks who owns what.
+                    metadata.remove("managedFields");
+                }
                 let warnings = answer.warnings.iter().map(|warning| super::status::shown(warning)).collect();
                 let namespace = id.namespace.as_deref().map(|name| hooks.namespace(name));
                 let whole = !hooks.guard(&Subject { write, served, namespace: namespace.as_ref() });
@@ -137,6 +151,19 @@ impl Beside<'_> {
                 Ok(Verdict::Refused { reasons, retry: true })
             }
         }
+    }
+
+    /// Sends it, unless the same was answered a moment ago.
+    async fn send(&self, write: &Write, ask: &Ask) -> Result<Arc<Answer>, Failed> {
+        let version = if let Write::Apply { version, .. } = write { version.as_str() } else { "" };
+        let asked = ask.digest(version);
+        let now = self.on.clock.now();
+        if let Some(answer) = self.answered.get(&asked, now) {
+            return Ok(answer);
+        }
+        let answer = Arc::new(self.on.send(ask).await?);
+        self.answered.keep(asked, now, &answer);
+        Ok(answer)
     }
 
     /// The server names one webhook at a time, and of several any. Who may list their configurations learns of all.

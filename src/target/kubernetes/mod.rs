@@ -4,6 +4,7 @@
 //! of the cluster. Nothing here runs before a configuration names a cluster: the runtime and the connection are made when
 //! one is opened.
 
+mod answered;
 mod apply;
 mod connection;
 mod discovery;
@@ -28,6 +29,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use self::answered::Answered;
 use self::apply::{Transaction, recover_all};
 use self::connection::Connection;
 use self::dry_run::Asker;
@@ -65,6 +67,7 @@ pub struct Options {
 /// A Kubernetes cluster.
 pub struct Kubernetes {
     on: Connection,
+    answered: Answered,
 }
 
 impl Kubernetes {
@@ -73,7 +76,7 @@ impl Kubernetes {
     /// # Errors
     /// If the settings can't be read or used.
     pub fn open(options: &Options, clock: Arc<dyn Clock>) -> Result<Self, TargetError> {
-        Ok(Self { on: Connection::open(options, clock)? })
+        Ok(Self { on: Connection::open(options, clock)?, answered: Answered::default() })
     }
 }
 
@@ -95,7 +98,7 @@ impl Target for Kubernetes {
     }
 
     fn dry_runner(&self) -> Result<Option<Box<dyn DryRunner + '_>>, TargetError> {
-        Ok(Some(Box::new(Asker { on: &self.on })))
+        Ok(Some(Box::new(Asker { on: &self.on, answered: &self.answered })))
     }
 
     fn writer(&self, sources: &[SourceId], wait: Duration) -> Result<Box<dyn Writer + '_>, TargetError> {

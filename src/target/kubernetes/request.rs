@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use super::kubeconfig::chain;
 use super::status::Status;
+use crate::base::digest::Hasher;
+use crate::base::ids::Digest;
 use crate::source::spec::ServiceAccount;
 
 /// How long one answer may take.
@@ -44,6 +46,20 @@ pub(super) struct Ask {
     account: Option<String>,
     /// Whether it writes nothing, so that it may be sent any number of times.
     safe: bool,
+}
+
+impl Ask {
+    /// Tells it from any other of its method; `more` is what its answer depends on besides.
+    pub(super) fn digest(&self, more: &str) -> Digest {
+        let mut hasher = Hasher::default();
+        let account = self.account.as_deref().unwrap_or_default();
+        let body = self.content.as_ref().map(|(_, body)| body.as_slice()).unwrap_or_default();
+        for part in [more.as_bytes(), account.as_bytes(), self.url.as_bytes(), body] {
+            hasher.update(&part.len().to_be_bytes());
+            hasher.update(part);
+        }
+        hasher.finish()
+    }
 }
 
 /// An answer that is a success.

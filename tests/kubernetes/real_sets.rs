@@ -1,13 +1,12 @@
 //! Manifests of real projects on an API server of their own, which one of them gives an API group that nobody serves.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use libtest_mimic::Trial;
 use serde_json::Value;
 
 use crate::control_plane::ControlPlane;
-use crate::lab::{Lab, Repo, change, changes};
+use crate::lab::{Lab, change, changes};
 
 pub fn trials() -> Vec<Trial> {
     vec![
@@ -20,22 +19,6 @@ pub fn trials() -> Vec<Trial> {
             upgraded_definition,
         ),
     ]
-}
-
-fn copy_into(repo: &Repo, set: &str) {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real").join(set);
-    let mut folders: Vec<PathBuf> = vec![from.clone()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let inside = path.strip_prefix(&from).unwrap().to_str().unwrap();
-                repo.write(inside, fs::read(&path).unwrap());
-            }
-        }
-    }
 }
 
 fn configure(lab: &Lab, on: &ControlPlane, source: &str) {
@@ -106,7 +89,7 @@ fn both_real_sets() {
     for set in &SETS {
         let lab = Lab::new();
         let repo = lab.repo("repo");
-        copy_into(&repo, set.name);
+        repo.copy_real(set.name);
         repo.commit("as published");
         let source = repo.source(set.name, &format!("{}\n  prune: true", set.spec));
         configure(&lab, &on, &source);

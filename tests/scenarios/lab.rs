@@ -171,6 +171,23 @@ impl Repo {
         fs::write(path, text).unwrap();
     }
 
+    /// Copies the manifests of a real project in.
+    pub fn copy_real(&self, set: &str) {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real").join(set);
+        let mut folders: Vec<PathBuf> = vec![from.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let inside = path.strip_prefix(&from).unwrap().to_str().unwrap();
+                    self.write(inside, fs::read(&path).unwrap());
+                }
+            }
+        }
+    }
+
     pub fn remove(&self, path: &str) {
         fs::remove_file(self.folder.join(path)).unwrap();
     }

@@ -1,25 +1,8 @@
 //! Manifests of real projects: planned, applied, planned again with nothing to do.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use crate::lab::{Lab, Repo, change, changes};
-
-fn copy_into(repo: &Repo, set: &str) {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real").join(set);
-    let mut folders: Vec<PathBuf> = vec![from.clone()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let inside = path.strip_prefix(&from).unwrap().to_str().unwrap();
-                repo.write(inside, fs::read(&path).unwrap());
-            }
-        }
-    }
-}
 
 struct Set {
     name: &'static str,
@@ -69,7 +52,7 @@ fn a_real_set_is_applied_whole_and_then_there_is_nothing_to_do() {
     for set in &SETS {
         let lab = Lab::new();
         let repo = lab.repo("repo");
-        copy_into(&repo, set.name);
+        repo.copy_real(set.name);
         repo.commit("as published");
         lab.configure(&[source(&repo, set, true)]);
 
@@ -93,7 +76,7 @@ fn one_changed_value_of_a_real_set_is_one_update_with_the_field_named() {
     for set in &SETS {
         let lab = Lab::new();
         let repo = lab.repo("repo");
-        copy_into(&repo, set.name);
+        repo.copy_real(set.name);
         repo.commit("as published");
         lab.configure(&[source(&repo, set, true)]);
         lab.apply(&[]);
@@ -118,7 +101,7 @@ fn a_removed_file_of_a_real_set_is_one_delete_with_prune_and_a_keep_without() {
     let set = &SETS[0];
     let lab = Lab::new();
     let repo = lab.repo("repo");
-    copy_into(&repo, set.name);
+    repo.copy_real(set.name);
     repo.commit("as published");
     lab.configure(&[source(&repo, set, false)]);
     lab.apply(&[]);

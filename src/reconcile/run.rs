@@ -96,7 +96,8 @@ fn once(engine: &'static Engine) -> std::io::Result<Ended> {
     let (say, hear) = mpsc::channel();
     let watches = Arc::default();
     let mut last: BTreeMap<SourceName, Ticked> = BTreeMap::new();
-    let mut asked: BTreeSet<SourceName> = engine.sources.iter().map(|spec| spec.name.clone()).collect();
+    let all: BTreeSet<SourceName> = engine.sources.iter().map(|spec| spec.name.clone()).collect();
+    let mut asked = all.clone();
     for _ in 0..ROUNDS {
         for name in &asked {
             start(engine, name, &say, &watches)?;
@@ -117,7 +118,12 @@ fn once(engine: &'static Engine) -> std::io::Result<Ended> {
                 || (wrote && ticked.on_target)
                 || (!ticked.failed && matches!(ticked.outcome, Outcome::Again(_)))
         };
-        asked = last.iter().filter(|(_, ticked)| again(ticked)).map(|(name, _)| name.clone()).collect();
+        let waits = last.iter().any(|(name, ticked)| asked.contains(name) && ticked.after_others);
+        asked = match waits {
+            // The others too: one that was looked at a moment too early isn't looked at by itself again.
+            true => all.clone(),
+            false => last.iter().filter(|(_, ticked)| again(ticked)).map(|(name, _)| name.clone()).collect(),
+        };
         if asked.is_empty() {
             break;
         }

@@ -203,19 +203,26 @@ fn an_emergency_change_survives_while_paused_and_the_drift_is_told() {
 /// The second seed's third exercise.
 #[test]
 fn a_source_with_a_wrong_scope_prunes_nothing_of_another_one() {
-    let shop = Shop::new("");
-    shop.tick();
-    let other = shop.lab.repo("other");
-    other.write("b.yaml", config("b", "1"));
-    other.commit("first");
-    let prune = "  namespaces: [\"*\"]\n  prune: true\n  pruneBudget: {objects: 100, percent: 100}";
-    shop.lab.configure(&[shop.repo.source("shop", SPEC), other.source("other", prune)]);
-    shop.tick();
-    other.remove("b.yaml");
-    other.write("c.yaml", config("c", "1"));
-    other.commit("second");
-    shop.tick();
-    assert_eq!((shop.value("a").is_some(), shop.value("b"), shop.value("c").is_some()), (true, None, true));
+    // Whichever of the two is looked at first.
+    for name in ["first", "the-last"] {
+        let shop = Shop::new("");
+        shop.tick();
+        let other = shop.lab.repo("other");
+        other.write("b.yaml", config("b", "1"));
+        other.commit("first");
+        let prune = "  namespaces: [\"*\"]\n  prune: true\n  pruneBudget: {objects: 100, percent: 100}";
+        shop.lab.configure(&[shop.repo.source("shop", SPEC), other.source(name, prune)]);
+        shop.tick();
+        other.remove("b.yaml");
+        other.write("c.yaml", config("c", "1"));
+        other.commit("second");
+        shop.tick();
+        assert_eq!(
+            (shop.value("a").is_some(), shop.value("b"), shop.value("c").is_some()),
+            (true, None, true),
+            "{name}"
+        );
+    }
 }
 
 #[test]

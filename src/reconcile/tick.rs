@@ -176,7 +176,21 @@ impl Engine {
     }
 
     /// Finishes or undoes what an earlier apply of the Source left half done; false if somebody else is at work on it.
+    /// A pause holds that back as it does any apply.
     fn recover(&self, spec: &SourceSpec) -> Result<bool, TargetError> {
+        let paused = {
+            let reader = self.context.target.reader()?;
+            if reader.interrupted()?.is_empty() {
+                return Ok(true);
+            }
+            let (identity, known) = (reader.identity()?, reader.sources()?);
+            reader.controls(&source_id(&identity, &spec.name, &known))?.paused(self.now()).is_some()
+        };
+        if paused {
+            let text = "an apply of it was cut off: it is finished or undone once the pause is over";
+            self.tell(&self.line(Level::Debug, "paused", spec, text.to_owned()));
+            return Ok(true);
+        }
         match self.writing(|| recovered(&self.context, &[&spec.name], self.lock_timeout)) {
             Ok(done) => {
                 for one in done {

@@ -11,7 +11,7 @@ use super::run::Heard;
 use super::schedule::{Schedule, after};
 use crate::apply::source_id;
 use crate::base::clock::Moment;
-use crate::base::ids::SourceName;
+use crate::base::ids::{ApplyId, SourceName};
 use crate::base::resource::ResourceId;
 use crate::source::spec::SourceSpec;
 use crate::target::{Followed, TargetError, Told};
@@ -26,8 +26,8 @@ const AGAIN: Duration = Duration::from_secs(5);
 /// What is followed of one Source.
 struct Watched {
     followed: Arc<Followed>,
-    /// The serial of the inventory that it knows.
-    serial: Mutex<Option<u64>>,
+    /// The apply after which it read the inventory.
+    apply: Mutex<Option<ApplyId>>,
     /// What had been seen when the last tick began, and when that ended.
     last: Mutex<(u64, Option<Moment>)>,
     /// When what it owns is to be read again, after that failed.
@@ -54,8 +54,8 @@ impl Watches {
             std::thread::Builder::new()
                 .name(format!("follow {}", spec.name))
                 .spawn(move || engine.context.target.follow(&shared))?;
-            let (serial, last, again) = (Mutex::default(), Mutex::default(), Mutex::default());
-            let watched = Watched { followed, serial, last, again };
+            let (apply, last, again) = (Mutex::default(), Mutex::default(), Mutex::default());
+            let watched = Watched { followed, apply, last, again };
             all.insert(spec.name.clone(), watched);
         }
         Ok(Self(all))
@@ -137,13 +137,14 @@ impl Watched {
         let reader = engine.context.target.reader()?;
         let (identity, known) = (reader.identity()?, reader.sources()?);
         let id = source_id(&identity, &spec.name, &known);
-        let serial = known.iter().find(|record| record.id == id).map(|record| record.serial);
-        if *self.serial.lock().unwrap_or_else(PoisonError::into_inner) == serial {
+        // A repair is an apply too, and leaves the serial as it is.
+        let apply = known.iter().find(|record| record.id == id).map(|record| record.apply.clone());
+        if *self.apply.lock().unwrap_or_else(PoisonError::into_inner) == apply {
             return Ok(());
         }
         let inventory = reader.inventory(&id)?;
         self.followed.owns(inventory.rows.values().map(|row| &**row));
-        *self.serial.lock().unwrap_or_else(PoisonError::into_inner) = Some(inventory.serial);
+        *self.apply.lock().unwrap_or_else(PoisonError::into_inner) = apply;
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ pub fn trials() -> Vec<Trial> {
     vec![
         on_cluster("an_apply_and_the_loop_tell_what_they_did_and_a_loop_at_rest_tells_nothing_more", told),
         on_cluster("an_object_that_fails_at_the_apply_is_told_of_and_no_secret_value_is", failing),
+        on_cluster("what_a_source_calls_sensitive_is_quoted_by_no_refusal_of_a_write", called_sensitive),
         on_cluster("what_can_not_be_told_fails_no_apply", untold),
     ]
 }
@@ -134,6 +135,37 @@ fn failing() {
         assert!(!all.contains(value), "{value} in {all}");
     }
     place.on.hand().delete(&format!("{group}/{name}"));
+}
+
+fn called_sensitive() {
+    let place = Place::new("called");
+    place.make_namespace();
+    place.configure("  sensitive:\n  - {kind: ConfigMap, pointers: [/data/v]}\n");
+    place.declare("a", &config("a").replace("\"1\"", "opensesame77"));
+    place.lab.run(&["apply", "--yes"]).ok();
+    let hook = Webhook::new(|request| {
+        if request["dryRun"] == true || request["object"]["kind"] != "ConfigMap" || request["operation"] == "DELETE" {
+            return Ok(Vec::new());
+        }
+        Err(format!("{} after {}", request["object"]["data"]["v"], request["oldObject"]["data"]["v"]))
+    });
+    let group = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+    place.on.hand().put("admin", group, &configuration(&place, "Validating", "called", &hook));
+    let probe = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "probe"}});
+    place.on.hand().until("the webhook is called", || {
+        let url = "/api/v1/namespaces/called/configmaps";
+        let code = place.on.hand().ask(http::Method::POST, url, "application/json", Some(&probe)).unwrap().0;
+        place.on.hand().ask(http::Method::DELETE, &format!("{url}/probe"), "application/json", None);
+        code >= 400
+    });
+    place.declare("a", &config("a").replace("\"1\"", "swordfish11"));
+    let said = place.lab.run(&["apply", "--yes", "-v"]).exits(1);
+    let all = format!("{:?} {:?} {}", events(&place, "state-called"), events(&place, "called"), said.all());
+    assert!(all.contains("called.test.example"), "{all}");
+    for value in ["opensesame77", "swordfish11"] {
+        assert!(!all.contains(value), "{value} in {all}");
+    }
+    place.on.hand().delete(&format!("{group}/called"));
 }
 
 fn untold() {

@@ -131,7 +131,7 @@ async fn write(on: &Connection, event: &Value, account: Option<&ServiceAccount>)
             let there = on.send(&Ask::get(one.clone(), JSON).acting(account)).await?;
             let there: Value = serde_json::from_slice(&there.body).unwrap_or_default();
             let count = there.pointer("/series/count").and_then(Value::as_i64).unwrap_or(1);
-            let series = json!({"series": {"count": count + 1, "lastObservedTime": event["eventTime"]}});
+            let series = json!({"series": {"count": count.saturating_add(1), "lastObservedTime": event["eventTime"]}});
             let url = format!("{one}?fieldManager=holdfast");
             on.send(&Ask::send(Method::PATCH, url, MERGE_PATCH, &series).acting(account)).await.map(drop)
         }

@@ -182,7 +182,7 @@ pub(super) async fn list(
 }
 
 fn parse(on: &Connection, body: &[u8]) -> Result<Value, TargetError> {
-    serde_json::from_slice(body).map_err(|e| on.damaged(format!("an answer can't be read: {e}")))
+    super::request::object(body).map_err(|e| on.damaged(format!("an answer can't be read: {e}")))
 }
 
 /// Items of lists don't say what they are; what comes without a body says that it is one without.

@@ -62,6 +62,12 @@ impl Ask {
     }
 }
 
+/// Reads an answer's body, which must be an object: anything else from a server is damage, whatever is done with it next.
+pub(super) fn object(body: &[u8]) -> Result<Value, String> {
+    let value: Value = serde_json::from_slice(body).map_err(|e| e.to_string())?;
+    if value.is_object() { Ok(value) } else { Err("it is no object".to_owned()) }
+}
+
 /// An answer that is a success.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {

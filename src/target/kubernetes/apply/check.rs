@@ -19,6 +19,9 @@ pub(super) fn moved(id: &ResourceId, reason: impl Into<String>) -> TargetError {
     TargetError::Precondition { id: id.clone(), reason: reason.into() }
 }
 
+/// Controllers above an object that are looked at: a Pod of a Job of a CronJob has two.
+const LONGEST_CHAIN: usize = 16;
+
 impl Session<'_> {
     /// Reads everything that is to be written anew, compares it with what was planned, and makes the steps.
     pub(super) async fn check(&self, batch: &Batch) -> Result<Vec<Step>, TargetError> {
@@ -54,7 +57,8 @@ impl Session<'_> {
         for (at, (write, group)) in batch.writes.iter().zip(groups).enumerate() {
             let before = live.remove(write.id());
             self.holds(write, before.as_ref())?;
-            steps.push(Step { account: account(at), ..step(write, before, group) });
+            let sensitive = self.rows.get(write.id()).map(|row| row.sensitive.clone()).unwrap_or_default();
+            steps.push(Step { account: account(at), sensitive, ..step(write, before, group) });
         }
         self.cascades(batch).await?;
         Ok(steps)
@@ -140,20 +144,15 @@ impl Session<'_> {
         let ours: HashSet<&ResourceId> = deletes.iter().map(|(warrant, _)| warrant.id()).collect();
         // What two of them would take along stands with one of them.
         let all_said: HashSet<&ResourceId> = deletes.iter().flat_map(|(_, cascade)| cascade.iter()).collect();
+        let container = |id: &ResourceId| id.is_namespace() || id.is_definition();
+        let roots = deletes.iter().filter(|(warrant, _)| !container(warrant.id()));
+        let roots: HashSet<&str> = roots.map(|(warrant, _)| warrant.uid().as_str()).collect();
         let mut cache: HashMap<String, Vec<Head>> = HashMap::default();
         for (warrant, cascade) in &deletes {
             let along = self.along(warrant.id(), warrant.uid().as_str(), &mut cache).await?;
             let said: HashSet<&ResourceId> = cascade.iter().collect();
-            // What controllers make for it comes and goes by itself; claims hold data, and a mark is a Source's word, unless
-            // a controller copied it.
-            let by_itself = |id: &ResourceId| {
-                let mut all = cache.values().flatten();
-                let head = all.find(|head| head.id == *id);
-                let made = head.is_some_and(|head| head.controlled && !head.owners.is_empty() && !is_marked_head(head));
-                made && !id.is("", "PersistentVolumeClaim")
-            };
             let mut more = along.iter().filter(|id| !all_said.contains(id) && !ours.contains(id));
-            if let Some(more) = more.find(|id| !by_itself(id)) {
+            if let Some(more) = more.find(|id| !is_made_for(id, &roots, &cache)) {
                 return Err(moved(warrant.id(), format!("{more} would go along with it")));
             }
             let mut fewer = said.iter().filter(|id| !along.contains(**id) && !ours.contains(**id));
@@ -234,6 +233,24 @@ fn is_control_planes_own(id: &ResourceId) -> bool {
         || id.is("coordination.k8s.io", "Lease")
 }
 
+/// Whether controllers made an object for one that is deleted, by whatever chain of theirs: that comes and goes by itself.
+/// Claims hold data, and a mark is a Source's word, unless a controller copied it.
+fn is_made_for(id: &ResourceId, roots: &HashSet<&str>, cache: &HashMap<String, Vec<Head>>) -> bool {
+    let mut all = cache.values().flatten();
+    let mut at = all.find(|head| head.id == *id);
+    for _ in 0..LONGEST_CHAIN {
+        let Some(head) = at.filter(|head| head.controlled && !is_marked_head(head)) else { return false };
+        let (Some(controller), false) = (head.owners.first(), head.id.is("", "PersistentVolumeClaim")) else {
+            return false;
+        };
+        if roots.contains(controller.as_str()) {
+            return true;
+        }
+        at = cache.values().flatten().find(|head| head.uid == *controller);
+    }
+    false
+}
+
 /// Whether an object bears a mark that was made for it, or one that can't be read.
 fn is_marked_head(head: &Head) -> bool {
     match &head.mark {
@@ -258,7 +275,17 @@ fn step(write: &Write, before: Option<Value>, group: usize) -> Step {
         Write::Delete { warrant, .. } => (Act::Delete, Some(warrant.source().clone())),
     };
     let relieves = if let Write::Apply { relieves, .. } = write { relieves.clone() } else { Vec::new() };
-    Step { act, id, group, before, declared: write.declared().cloned(), source, relieves, account: None }
+    Step {
+        act,
+        id,
+        group,
+        before,
+        declared: write.declared().cloned(),
+        source,
+        relieves,
+        sensitive: Vec::new(),
+        account: None,
+    }
 }
 
 /// Which writes may go at once: neighbours of one kind in one wave. The plan's order is kept between the groups, and an
@@ -281,4 +308,40 @@ fn groups(batch: &Batch, waves: &HashMap<ResourceId, i32>) -> Vec<usize> {
         groups.push(group);
     }
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::ids::ObjectUid;
+    use crate::inventory::BadMark;
+
+    fn head(id: &str, uid: &str, owners: &[&str], controlled: bool) -> Head {
+        let owners = owners.iter().map(|uid| ObjectUid::parse(uid).unwrap()).collect();
+        let uid = ObjectUid::parse(uid).unwrap();
+        Head { id: ResourceId::parse(id).unwrap(), uid, version: "1".into(), mark: Ok(None), owners, controlled }
+    }
+
+    #[test]
+    fn only_what_a_chain_of_controllers_leads_back_to_a_delete_comes_and_goes_by_itself() {
+        let mut marked = head("Pod/shop/marked", "marked", &["set"], true);
+        marked.mark = Err(BadMark);
+        let heads = vec![
+            head("ReplicaSet.apps/shop/set", "set", &["deployment"], true),
+            head("Pod/shop/pod", "pod", &["set"], true),
+            head("Pod/shop/of-others", "of-others", &["elsewhere"], true),
+            head("Pod/shop/loose", "loose", &["set"], false),
+            head("PersistentVolumeClaim/shop/data", "data", &["set"], true),
+            head("Pod/shop/round", "round", &["round"], true),
+            marked,
+        ];
+        let cache = HashMap::from_iter([("shop".to_owned(), heads)]);
+        let roots = HashSet::from_iter(["deployment"]);
+        let is = |id: &str| is_made_for(&ResourceId::parse(id).unwrap(), &roots, &cache);
+        assert!(is("ReplicaSet.apps/shop/set") && is("Pod/shop/pod"));
+        for other in ["of-others", "loose", "round", "marked"] {
+            assert!(!is(&format!("Pod/shop/{other}")), "{other}");
+        }
+        assert!(!is("PersistentVolumeClaim/shop/data"));
+    }
 }

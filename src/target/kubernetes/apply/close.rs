@@ -152,10 +152,11 @@ impl Session<'_> {
         let pruned = self.prune(body).await.map_err(unfinished)?;
         let mut receipt = std::mem::take(&mut outcome.receipt);
         fill(&mut receipt, &outcome);
-        if !pruned.pending.is_empty() {
-            receipt["pending"] = serde_json::to_value(&pruned.pending).unwrap_or_default();
+        if let (false, Some(receipt)) = (pruned.pending.is_empty(), receipt.as_object_mut()) {
             let deletes = receipt.get("deletes").and_then(Value::as_u64).unwrap_or_default();
-            receipt["deletes"] = deletes.saturating_sub(pruned.pending.len() as u64).into();
+            let pending = serde_json::to_value(&pruned.pending).unwrap_or_default();
+            receipt.insert("pending".to_owned(), pending);
+            receipt.insert("deletes".to_owned(), deletes.saturating_sub(pruned.pending.len() as u64).into());
             outcome.done.retain(|d| d.operation != "deleted" || !pruned.pending.iter().any(|p| p.id == d.id));
         }
         for source in &outcome.sources {

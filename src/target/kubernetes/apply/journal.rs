@@ -5,9 +5,11 @@ use serde_json::Value;
 
 use crate::base::clock::Moment;
 use crate::base::ids::{ApplyId, Manager, ObjectUid, PlanId, SourceId};
+use crate::base::pointer::Pointer;
 use crate::base::resource::ResourceId;
 use crate::inventory::{OWNER_ANNOTATION, Released, Row, SourceRecord};
 use crate::source::spec::ServiceAccount;
+use crate::target::kubernetes::dry_run::hidden;
 use crate::target::kubernetes::state::Blob;
 
 /// Where an apply stands. It moves forward only.
@@ -69,6 +71,9 @@ pub(in super::super) struct Step {
     pub(in super::super) declared: Option<Value>,
     /// The Source whose mark the object must bear to be deleted.
     pub(in super::super) source: Option<SourceId>,
+    /// What the Source's `sensitive` names in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in super::super) sensitive: Vec<Pointer>,
     /// Managers whose hold on what is declared ends with the write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in super::super) relieves: Vec<Manager>,
@@ -81,6 +86,12 @@ impl Step {
     /// The UID that the object had before.
     pub(in super::super) fn uid(&self) -> Option<&str> {
         uid(self.before.as_ref()?)
+    }
+
+    /// Its sensitive values, as it was and as it is declared: no message may show them.
+    pub(in super::super) fn hidden(&self) -> Vec<String> {
+        let both = [&self.declared, &self.before].into_iter().flatten();
+        both.flat_map(|object| hidden(object, &self.sensitive)).collect()
     }
 
     /// The `apiVersion` in which the object is read and written.

@@ -82,7 +82,7 @@ fn with_holder(lease: &Value, holder: &str, timing: Timing, now: Moment) -> Valu
         "leaseDurationSeconds": timing.holds.as_secs().max(1),
         "acquireTime": time,
         "renewTime": time,
-        "leaseTransitions": changes + 1,
+        "leaseTransitions": changes.saturating_add(1),
     });
     lease
 }
@@ -191,7 +191,7 @@ impl Lock {
 }
 
 fn parse(on: &Connection, body: &[u8]) -> Result<Value, TargetError> {
-    serde_json::from_slice(body).map_err(|e| on.damaged(format!("a lease can't be read: {e}")))
+    request::object(body).map_err(|e| on.damaged(format!("a lease can't be read: {e}")))
 }
 
 /// How long a lease holds; one that says nothing holds as long as ours.

@@ -92,7 +92,10 @@ impl Session<'_> {
                     Err(failed) if matches!(failed.code(), Some(404 | 409) | None) => continue,
                     Err(Failed::Status(status)) if status.may_pass() => continue,
                     Err(Failed::Status(status)) => {
-                        let texts = status.faults(&hidden(&live, &[])).into_iter().map(|(_, text)| text);
+                        let texts = status
+                            .faults(&[hidden(&live, &step.sensitive), step.hidden()].concat())
+                            .into_iter()
+                            .map(|(_, text)| text);
                         return pending("refused", texts.collect::<Vec<_>>().join("; "));
                     }
                     Err(Failed::Lost(_)) => continue,

@@ -59,7 +59,7 @@ pub(super) async fn of_sources(
 
 /// Finishes or undoes everything that is left on the cluster.
 pub(in super::super) async fn recover_all(on: &Connection, wait: Duration) -> Result<Vec<Recovered>, TargetError> {
-    let mut done = Vec::new();
+    let (mut done, mut first) = (Vec::new(), None);
     for (found, _) in journals(on).await? {
         let mut ids = found.sources.clone();
         ids.sort();
@@ -72,9 +72,13 @@ pub(in super::super) async fn recover_all(on: &Connection, wait: Duration) -> Re
             Err(error) => Err(error),
         };
         give_back(locks).await;
-        done.extend(result?);
+        // One that can't be recovered holds up none of the others.
+        match result {
+            Ok(recovered) => done.extend(recovered),
+            Err(error) => first = first.or(Some(error)),
+        }
     }
-    Ok(done)
+    first.map_or(Ok(done), Err)
 }
 
 async fn one(on: &Connection, locks: &[Lock], head: Head, object: Value) -> Result<Recovered, TargetError> {
@@ -100,11 +104,14 @@ async fn one(on: &Connection, locks: &[Lock], head: Head, object: Value) -> Resu
         return Ok(told(head.closing && head.phase == Phase::Committed, Vec::new()));
     };
     let body: Body = read(on, blob).await?;
-    if let Some(why) = unsound(&head, &body, &on.state_namespace).or_else(|| out_of_scope(&head, &body, &on.sources)) {
+    let is_committed = head.phase == Phase::Committed;
+    // What is committed is only finished, and its deletes ask the live mark.
+    let outside = || if is_committed { None } else { out_of_scope(&head, &body, &on.sources) };
+    if let Some(why) = unsound(&head, &body, &on.state_namespace).or_else(outside) {
         return Err(on.damaged(format!("the journal of apply {}: {why}; nothing of it was done", head.apply)));
     }
     session.catalog = catalog(&definitions, body.steps.iter().filter_map(|step| step.declared.as_ref()));
-    if head.phase == Phase::Committed {
+    if is_committed {
         let Some(blob) = &head.outcome else {
             let text =
                 format!("the journal of apply {} is committed and has no outcome; nothing of it was done", head.apply);

@@ -20,8 +20,8 @@ use crate::base::resource::ResourceId;
 use crate::inventory::OWNER_ANNOTATION;
 use crate::merge;
 use crate::target::kubernetes::discovery::Served;
-use crate::target::kubernetes::dry_run::hidden;
 use crate::target::kubernetes::objects::{self, Depth};
+use crate::target::kubernetes::request;
 use crate::target::kubernetes::request::{APPLY, Ask, Failed, JSON, JSON_PATCH, MANAGER};
 use crate::target::{Gate, TargetError};
 
@@ -132,16 +132,13 @@ impl Session<'_> {
     fn failure(&self, step: &Step, failed: &Failed) -> TargetError {
         match failed {
             Failed::Status(status) if status.may_pass() => {
-                let object = step.declared.as_ref().or(step.before.as_ref());
-                let hidden = object.map(|object| hidden(object, &[])).unwrap_or_default();
-                let text = status.faults(&hidden).into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("; ");
+                let text =
+                    status.faults(&step.hidden()).into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("; ");
                 let fault = Fault::new(REFUSED, format!("the target failed: {text} (HTTP {})", status.code));
                 TargetError::Refused { faults: vec![fault.id(step.id.clone()).class(Class::Target)] }
             }
             Failed::Status(status) => {
-                let object = step.declared.as_ref().or(step.before.as_ref());
-                let hidden = object.map(|object| hidden(object, &[])).unwrap_or_default();
-                let faults = status.faults(&hidden).into_iter().map(|(path, text)| {
+                let faults = status.faults(&step.hidden()).into_iter().map(|(path, text)| {
                     let fault = Fault::new(REFUSED, format!("the target refused it: {text}")).id(step.id.clone());
                     match path {
                         Some(path) => fault.path(path),
@@ -413,7 +410,7 @@ impl Session<'_> {
     }
 
     pub(super) fn parse(&self, body: &[u8]) -> Result<Value, TargetError> {
-        serde_json::from_slice(body).map_err(|e| self.on.damaged(format!("an answer can't be read: {e}")))
+        request::object(body).map_err(|e| self.on.damaged(format!("an answer can't be read: {e}")))
     }
 
     /// Takes one step back as far as it is ours to take back; why not, if it isn't.

@@ -93,7 +93,8 @@ impl<'c> Store<'c> {
     }
 
     fn parse(&self, body: &[u8]) -> Result<Value, TargetError> {
-        serde_json::from_slice(body).map_err(|e| self.on.damaged(format!("an answer can't be read: {e}")))
+        crate::target::kubernetes::request::object(body)
+            .map_err(|e| self.on.damaged(format!("an answer can't be read: {e}")))
     }
 
     /// Everything with a label, whole.
@@ -334,7 +335,7 @@ impl<'c> Store<'c> {
 }
 
 fn read(body: &[u8]) -> Result<Value, Failed> {
-    serde_json::from_slice(body).map_err(|e| Failed::Lost(format!("the answer can't be read: {e}")))
+    crate::target::kubernetes::request::object(body).map_err(|e| Failed::Lost(format!("the answer can't be read: {e}")))
 }
 
 /// The name of the object that holds a Source's head.

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::connection::Connection;
 use super::discovery::Discovery;
-use super::request::{Ask, JSON};
+use super::request::{Ask, JSON, object};
 use crate::base::digest;
 use crate::base::resource::GroupKind;
 use crate::schema::Catalog;
@@ -26,6 +27,10 @@ use crate::target::TargetError;
 const FORMAT: u32 = 1;
 /// How many documents are read at once.
 const IN_FLIGHT: usize = 8;
+/// How often a document is asked for that the server doesn't have ready.
+const LOOKS: u32 = 20;
+/// How long is waited between.
+const BETWEEN: Duration = Duration::from_millis(250);
 /// Most bytes of all schemas, unpacked.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
@@ -75,9 +80,16 @@ fn document(resource: &Value) -> String {
 }
 
 async fn read(on: &Connection, url: &str) -> Result<Value, TargetError> {
-    let answer = on.send(&Ask::get(url, JSON)).await;
-    let answer = answer.map_err(|failed| on.unavailable("its schemas can't be read", &failed))?;
-    serde_json::from_slice(&answer.body).map_err(|e| on.damaged(format!("its schemas can't be read: {e}")))
+    for _ in 0..LOOKS {
+        let answer = on.send(&Ask::get(url, JSON)).await;
+        let answer = answer.map_err(|failed| on.unavailable("its schemas can't be read", &failed))?;
+        if !answer.body.is_empty() {
+            return object(&answer.body).map_err(|e| on.damaged(format!("its schemas can't be read: {e}")));
+        }
+        // While a server makes its documents anew it may answer 200 and nothing.
+        tokio::time::sleep(BETWEEN).await;
+    }
+    Err(on.damaged("its schemas can't be read: the answer is empty"))
 }
 
 /// Reads the documents and writes them in the form of [`crate::schema::Catalog::published`]: a line for each resource, an

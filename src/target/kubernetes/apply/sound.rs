@@ -38,12 +38,7 @@ pub(super) fn out_of_scope(head: &Head, body: &Body, sources: &[SourceSpec]) -> 
         let text = format!("this configuration doesn't have its Sources ({names}): recover with the one that has");
         return steps.next().map(|_| text);
     }
-    let may = |spec: &SourceSpec, step: &Step| match step.act {
-        // Only a mark that an object bore comes back; what is let go may lie outside of a scope that was narrowed.
-        Act::Unmark => step.account == spec.service_account,
-        _ => reaches(spec, step),
-    };
-    let outside = steps.find(|step| !known.iter().any(|spec| may(spec, step)));
+    let outside = steps.find(|step| !known.iter().any(|spec| reaches(spec, step)));
     outside
         .map(|step| format!("{} is out of the scope of its Sources, or would be written as another account", step.id))
 }

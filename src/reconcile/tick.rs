@@ -24,7 +24,7 @@ use crate::inventory::{Controls, SourceRecord};
 use crate::plan::document::{Action, PlanDocument};
 use crate::plan::{Grants, SealedPlan};
 use crate::source::spec::SourceSpec;
-use crate::target::{Definitions, HistoryEntry, Reader, TargetError};
+use crate::target::{Definitions, HistoryEntry, Interrupted, Reader, TargetError};
 
 /// So often a plan that went stale while it was made is made anew.
 const ATTEMPTS: usize = 4;
@@ -180,7 +180,8 @@ impl Engine {
     fn recover(&self, spec: &SourceSpec) -> Result<bool, TargetError> {
         let paused = {
             let reader = self.context.target.reader()?;
-            if reader.interrupted()?.is_empty() {
+            let is_of_it = |one: &Interrupted| one.sources.iter().any(|name| name == spec.name.as_str());
+            if !reader.interrupted()?.iter().any(is_of_it) {
                 return Ok(true);
             }
             let (identity, known) = (reader.identity()?, reader.sources()?);

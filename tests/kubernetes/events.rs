@@ -99,6 +99,21 @@ fn plan_source(place: &Place) -> String {
     place.lab.plan(&[])["sources"][0]["id"].as_str().unwrap().to_owned()
 }
 
+/// Has a webhook called in the Namespace, which refuses this kind; the URL of its configuration.
+fn call(place: &Place, hook: &Webhook, (kind, plural): (&str, &str)) -> String {
+    let (hand, namespace) = (place.on.hand(), &place.namespace);
+    let group = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+    hand.put("admin", group, &configuration(place, "Validating", namespace, hook));
+    let probe = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "probe"}});
+    let url = format!("/api/v1/namespaces/{namespace}/{plural}");
+    hand.until("the webhook is called", || {
+        let code = hand.ask(http::Method::POST, &url, "application/json", Some(&probe)).unwrap().0;
+        hand.ask(http::Method::DELETE, &format!("{url}/probe"), "application/json", None);
+        code >= 400
+    });
+    format!("{group}/{namespace}")
+}
+
 fn failing() {
     let place = Place::new("failing");
     place.make_namespace();
@@ -112,16 +127,7 @@ fn failing() {
         }
         Err(format!("{quoted} or swordfish9 is too short"))
     });
-    let name = "failing";
-    let group = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-    place.on.hand().put("admin", group, &configuration(&place, "Validating", name, &hook));
-    let probe = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "probe"}});
-    place.on.hand().until("the webhook is called", || {
-        let url = "/api/v1/namespaces/failing/secrets";
-        let code = place.on.hand().ask(http::Method::POST, url, "application/json", Some(&probe)).unwrap().0;
-        place.on.hand().ask(http::Method::DELETE, &format!("{url}/probe"), "application/json", None);
-        code >= 400
-    });
+    let configured = call(&place, &hook, ("Secret", "secrets"));
     place.declare("a", &config("a"));
     place.declare("s", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\ndata:\n  pass: c3dvcmRmaXNoOQ==\n");
     let said = place.lab.run(&["apply", "--yes", "-v"]).exits(1);
@@ -134,7 +140,7 @@ fn failing() {
     for value in ["aHVudGVyMjIyMg", "hunter2222", "c3dvcmRmaXNoOQ", "swordfish9"] {
         assert!(!all.contains(value), "{value} in {all}");
     }
-    place.on.hand().delete(&format!("{group}/{name}"));
+    place.on.hand().delete(&configured);
 }
 
 fn called_sensitive() {
@@ -149,15 +155,7 @@ fn called_sensitive() {
         }
         Err(format!("{} after {}", request["object"]["data"]["v"], request["oldObject"]["data"]["v"]))
     });
-    let group = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-    place.on.hand().put("admin", group, &configuration(&place, "Validating", "called", &hook));
-    let probe = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "probe"}});
-    place.on.hand().until("the webhook is called", || {
-        let url = "/api/v1/namespaces/called/configmaps";
-        let code = place.on.hand().ask(http::Method::POST, url, "application/json", Some(&probe)).unwrap().0;
-        place.on.hand().ask(http::Method::DELETE, &format!("{url}/probe"), "application/json", None);
-        code >= 400
-    });
+    let configured = call(&place, &hook, ("ConfigMap", "configmaps"));
     place.declare("a", &config("a").replace("\"1\"", "swordfish11"));
     let said = place.lab.run(&["apply", "--yes", "-v"]).exits(1);
     let all = format!("{:?} {:?} {}", events(&place, "state-called"), events(&place, "called"), said.all());
@@ -165,7 +163,7 @@ fn called_sensitive() {
     for value in ["opensesame77", "swordfish11"] {
         assert!(!all.contains(value), "{value} in {all}");
     }
-    place.on.hand().delete(&format!("{group}/called"));
+    place.on.hand().delete(&configured);
 }
 
 fn untold() {

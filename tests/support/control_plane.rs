@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SanType};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SanType};
 
 /// How long the control plane may take until it is ready.
 const READY: Duration = Duration::from_secs(120);
@@ -244,16 +244,23 @@ fn end(mut child: Child) {
     let _ = child.wait();
 }
 
-/// Writes the certificates and keys; the authority's certificate.
-fn certificates(folder: &Path) -> String {
-    let write = |name: &str, text: String| std::fs::write(folder.join(name), text).unwrap();
+/// An authority of its own, with a certificate for this machine and that one's key.
+pub fn certified() -> (CertifiedIssuer<'static, KeyPair>, Certificate, KeyPair) {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let ca = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
     let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
     params.subject_alt_names.push(SanType::IpAddress("127.0.0.1".parse().unwrap()));
     let key = KeyPair::generate().unwrap();
-    write("server.crt", params.signed_by(&key, &ca).unwrap().pem());
+    let certificate = params.signed_by(&key, &ca).unwrap();
+    (ca, certificate, key)
+}
+
+/// Writes the certificates and keys; the authority's certificate.
+fn certificates(folder: &Path) -> String {
+    let write = |name: &str, text: String| std::fs::write(folder.join(name), text).unwrap();
+    let (ca, certificate, key) = certified();
+    write("server.crt", certificate.pem());
     write("server.key", key.serialize_pem());
     let accounts = KeyPair::generate().unwrap();
     write("accounts.key", accounts.serialize_pem());

@@ -1,7 +1,10 @@
 //! Somebody outside who writes to a cluster directly.
 #![allow(dead_code)]
 
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use http::{Method, Request};
@@ -10,6 +13,24 @@ use serde_json::{Value, json};
 
 /// How long something may take to become so.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Serves each connection in a thread of its own, until it is over and one more comes.
+pub fn serve<S: Send + Sync + 'static>(
+    listener: TcpListener,
+    shared: Arc<S>,
+    is_over: impl Fn(&S) -> bool + Send + 'static,
+    each: fn(&S, TcpStream),
+) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            if is_over(&shared) {
+                return;
+            }
+            let (Ok(stream), shared) = (stream, shared.clone()) else { continue };
+            std::thread::spawn(move || each(&shared, stream));
+        }
+    })
+}
 
 /// A connection of its own.
 pub struct Hand {

@@ -122,15 +122,8 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let serving = shared.clone();
-        let thread = std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                if serving.stop.load(Ordering::SeqCst) {
-                    return;
-                }
-                let (Ok(stream), serving) = (stream, serving.clone()) else { continue };
-                std::thread::spawn(move || drop(serve(&serving, stream)));
-            }
-        });
+        let is_over = move |shared: &Shared| shared.stop.load(Ordering::SeqCst);
+        let thread = crate::hand::serve(listener, serving, is_over, |shared, stream| drop(serve(shared, stream)));
         Self { shared, url, thread: Some(thread) }
     }
 

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SanType};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
@@ -32,32 +31,19 @@ pub struct Webhook {
 
 impl Webhook {
     pub fn new(says: impl Fn(&Value) -> Result<Vec<Value>, String> + Send + Sync + 'static) -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let ca = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-        params.subject_alt_names.push(SanType::IpAddress("127.0.0.1".parse().unwrap()));
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &ca).unwrap().der().clone();
+        let (ca, certificate, key) = crate::control_plane::certified();
         let tls = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
-            .with_single_cert(vec![certificate], PrivateKeyDer::Pkcs8(key.serialize_der().into()))
+            .with_single_cert(vec![certificate.der().clone()], PrivateKeyDer::Pkcs8(key.serialize_der().into()))
             .unwrap();
         let shared = Arc::new(Shared { tls: Arc::new(tls), says: Box::new(says), stop: AtomicBool::new(false) });
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let serving = shared.clone();
-        let thread = std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                if serving.stop.load(Ordering::SeqCst) {
-                    return;
-                }
-                let (Ok(stream), serving) = (stream, serving.clone()) else { continue };
-                std::thread::spawn(move || drop(serve(&serving, stream)));
-            }
-        });
+        let is_over = move |shared: &Shared| shared.stop.load(Ordering::SeqCst);
+        let thread = crate::hand::serve(listener, serving, is_over, |shared, stream| drop(serve(shared, stream)));
         Self { shared, address, ca: ca.pem(), thread: Some(thread) }
     }
 

@@ -96,6 +96,14 @@ impl Rejection {
         self.refusals.first().map_or_else(String::new, |refusal| refusal.fault.text.clone())
     }
 
+    /// The first fault's sentence, and how many more there are.
+    pub fn in_a_line(&self) -> String {
+        match self.refusals.len() {
+            0 | 1 => self.first_text(),
+            count => format!("{} (and {} more)", self.first_text(), count - 1),
+        }
+    }
+
     /// What a reader should know besides.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings

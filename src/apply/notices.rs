@@ -96,9 +96,7 @@ impl Subject {
 
 /// Tells of a refusal that stands in the operation log.
 pub fn tell_refused(context: &Context<'_>, entry: &HistoryEntry, rejection: &Rejection) {
-    let count = rejection.refusals().len();
-    let more = if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() };
-    let text = format!("refused: {}: {}{more}", entry.result, rejection.first_text());
+    let text = format!("refused: {}: {}", entry.result, rejection.in_a_line());
     let notice = |(name, commit): (&String, Option<&String>)| {
         let name = SourceName::parse(name).ok()?;
         let commit = commit.and_then(|commit| CommitId::parse(commit).ok());

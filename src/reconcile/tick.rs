@@ -411,13 +411,11 @@ impl Engine {
     ) -> Result<(), TargetError> {
         let now = self.now();
         let news = memory.refused(rejection, commit, plan, on, spec.interval, now);
-        let count = rejection.refusals().len();
-        let more = if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() };
         let event = if commit.is_some() { "refused" } else { "unreachable" };
         let level = if news || !self.slot(&spec.name).told { Level::Error } else { Level::Debug };
         self.update(&spec.name, |slot| slot.told = true);
         let rule = rejection.faults().next().map_or("refused", |fault| fault.rule.as_str());
-        let line = self.line(level, event, spec, format!("{rule}: {}{more}", rejection.first_text()));
+        let line = self.line(level, event, spec, format!("{rule}: {}", rejection.in_a_line()));
         let refusal = memory.record.refusal.as_ref();
         let next = refusal.and_then(|refusal| refusal.next_try).map(Moment::rfc3339);
         let line = line.commit(commit).plan(plan).with("rule", json!(rule)).with("nextTry", json!(next));
